@@ -28,23 +28,22 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const { flags, context } = sources;
   const { location, lookedFor, withheld } = findTokenSource(sources);
   if (location === undefined) {
-    const noToken = fixedToken(undefined, undefined, undefined);
-    return flags.token === false
-      ? noToken
-      : { ...noToken, missing: new MissingTokenError(lookedFor, withheld) };
+    const missing = flags.token === false ? {} : { missing: new MissingTokenError(lookedFor, withheld) };
+    const token = async () => undefined;
+    return { source: undefined, fix: undefined, token, refresh: async () => false, ...missing };
   }
   const source = formatTokenSource(location);
   const fix = tokenFix(location);
   switch (location.kind) {
-    case 'variable':
-      return fixedToken(source, fix, checkToken(location.token, source, context.secrets));
+    case 'variable': {
+      const token = checkToken(location.token, source, context.secrets);
+      return new RenewableToken(source, fix, async () => token, token);
+    }
     case 'file': {
-      const read = () => readToken(location, context);
-      const token = await read();
+      const token = await readToken(location, context);
       // Standard input can be read only once.
-      return location.path === '-'
-        ? fixedToken(source, fix, token)
-        : new RenewableToken(source, fix, read, token);
+      const read = async () => (location.path === '-' ? token : readToken(location, context));
+      return new RenewableToken(source, fix, read, token);
     }
     case 'command': {
       maskArguments(location.command, context.secrets);
@@ -65,10 +64,6 @@ export async function requireToken(
 ): Promise<void> {
   if (credentials.missing !== undefined && !isLoopback(baseUrl.hostname)) throw credentials.missing;
   await credentials.token(signal);
-}
-
-function fixedToken(source: string | undefined, fix: string | undefined, token: string | undefined) {
-  return { source, fix, token: async () => token, refresh: async () => false };
 }
 
 /** A token that can be read again from its source. */

@@ -1,11 +1,9 @@
 /** Reads and parses the request headers that a user adds with --header and --header-file. */
-import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/files.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { formatSource } from './profile.js';
-import { resolveSetting, type ServiceSources } from './resolve-setting.js';
+import { stripByteOrderMark } from '../text/utf8.js';
+import { readSettingFile, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -47,43 +45,46 @@ export function assertOneBody(headers: Headers, field: WorkflowIdFieldChoice): v
     ]);
 }
 
-/** A line of the form `name: value`. */
-export interface HeaderLine {
-  text: string;
-  /** How messages name it, such as `--header` or `keys.txt:3`. */
-  source: string;
-}
-
 /**
- * Returns the lines of --header-file or the profile's headerFile, then those of --header, which override them. All
- * values are masked from now on. Throws UsageError if the file cannot be read.
+ * Returns the headers of --header-file or the profile's headerFile, and those of --header, which override them, by
+ * lower-case name; Authorization is allowed only with --no-token. All values are masked from now on. Throws UsageError,
+ * which never shows a value: it may be a secret.
  */
-export async function readHeaderLines(sources: ServiceSources): Promise<HeaderLine[]> {
+export async function readHeaders(sources: ServiceSources): Promise<Record<string, string>> {
   const { flags, context } = sources;
   const lines = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
   for (const { text } of lines) maskValue(text, context);
   const inFile = await readHeaderFile(sources);
   for (const { text } of inFile) maskValue(text, context);
-  return [...inFile, ...lines];
+  const headers = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { text, source } of [...inFile, ...lines]) {
+    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
+    const key = name.trim().toLowerCase();
+    const isOwn = OWN_HEADERS.has(key) && !(flags.token === false && key === 'authorization');
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
+      problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
+    } else if (isOwn) {
+      problems.push(`${source} ${name.trim()}: wfr sets this header itself`);
+    } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
+      problems.push(`${source} ${name.trim()}: the value contains a line break or a non-ASCII character`);
+    } else {
+      headers.set(key, value.trim());
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  return Object.fromEntries(headers);
 }
 
-async function readHeaderFile(sources: ServiceSources): Promise<HeaderLine[]> {
-  const { context } = sources;
+/** Returns the lines, and how messages name each, such as `keys.txt:3`. Throws UsageError if the file cannot be read. */
+async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; source: string }[]> {
   const setting = resolveSetting('headerFile', sources);
   if (setting === undefined) return [];
-  const { text: path, source } = setting;
-  const name = source.kind === 'profile' ? `headerFile of ${formatSource(source)}` : formatSource(source);
-  if (path === '-') throw new UsageError([`${name} -: the path of a file is required`]);
-  const { FileError, readBytes } = await import('../inputs/files.js');
-  const base = source.kind === 'profile' ? dirname(source.path) : context.cwd;
-  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
-    throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
-  });
-  return bytes
+  const { bytes } = await readSettingFile('headerFile', setting, sources.context);
+  return stripByteOrderMark(bytes)
     .toString('utf8')
-    .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .map((text, index) => ({ text, source: `${path}:${index + 1}` }))
+    .map((text, index) => ({ text, source: `${setting.text}:${index + 1}` }))
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
 }
 
@@ -97,31 +98,6 @@ function maskValue(line: string, { secrets }: Context): void {
   for (const part of [value, /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1]])
     if (SECRET_HEADERS.test(line.slice(0, end))) secrets.add(part, '(hidden)');
     else secrets.addPossible(part);
-}
-
-/**
- * Parses lines of the form `name: value` into headers by lower-case name; Authorization is allowed only if wfr sends no
- * token. Throws UsageError, which never shows a value: it may be a secret.
- */
-export function parseHeaders(lines: readonly HeaderLine[], mayAuthorize: boolean): Record<string, string> {
-  const headers = new Map<string, string>();
-  const problems: string[] = [];
-  for (const { text, source } of lines) {
-    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
-    const key = name.trim().toLowerCase();
-    const isOwn = OWN_HEADERS.has(key) && !(mayAuthorize && key === 'authorization');
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
-      problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
-    } else if (isOwn) {
-      problems.push(`${source} ${name.trim()}: wfr sets this header itself`);
-    } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
-      problems.push(`${source} ${name.trim()}: the value contains a line break or a non-ASCII character`);
-    } else {
-      headers.set(key, value.trim());
-    }
-  }
-  if (problems.length > 0) throw new UsageError(problems);
-  return Object.fromEntries(headers);
 }
 
 /** Every service must pass on so many characters of a tracestate (section 3.3.1.5); of longer ones, some reject all. */

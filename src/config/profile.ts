@@ -6,7 +6,7 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { findFileRisk, isForeign } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import type { ConfigFile } from './parse-config.js';
+import type { ConfigFile } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
@@ -154,8 +154,8 @@ export async function loadConfig(context: Context): Promise<LoadedConfig | undef
   const location = locateConfig(context);
   const read = location === undefined ? undefined : readConfigBytes(location);
   if (location === undefined || read === undefined) return undefined;
-  const { parseConfig } = await import('./parse-config.js');
-  const file = await parseConfig(read.bytes, location.path);
+  const { parseConfig } = await import('./check-config.js');
+  const file = parseConfig(read.bytes, location.path);
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }
 

@@ -1,6 +1,8 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
+import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/files.js';
 import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { formatSource, type Profile, type ProfileFlags, type SettingSource } from './profile.js';
@@ -39,20 +41,26 @@ export interface RawSetting {
   source: SettingSource;
 }
 
-/** Returns the value of a setting; undefined if it is not set and has no default. An empty variable counts as unset. */
+/** Returns the value of a setting; undefined if it is not set and has no default. */
 export function resolveSetting(name: SettingName, sources: SettingSources): RawSetting | undefined {
+  return settingValues(name, sources)[0];
+}
+
+/** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
+export function settingValues(name: SettingName, sources: SettingSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', isBoundToBaseUrl, default: defaultValue } = SETTINGS[name];
-  const fromFlag = flags[name];
-  if (fromFlag !== undefined) return { text: String(fromFlag), source: { kind: 'flag', name: flag } };
-  const fromVariable = context.env[variable];
-  if (fromVariable) return { text: fromVariable, source: { kind: 'variable', name: variable } };
-  const fromProfile = profile?.settings[name];
+  const values: RawSetting[] = [];
+  const add = (value: string | boolean | undefined, source: SettingSource) => {
+    if (value !== undefined) values.push({ text: String(value), source });
+  };
+  add(flags[name], { kind: 'flag', name: flag });
+  add(context.env[variable] || undefined, { kind: 'variable', name: variable });
   const isForOtherOrigin = () => isOtherOrigin(resolveSetting('baseUrl', sources), profile);
-  if (profile !== undefined && fromProfile !== undefined && !(isBoundToBaseUrl && isForOtherOrigin())) {
-    return { text: String(fromProfile), source: profile.sourceOf(name) };
-  }
-  return defaultValue === undefined ? undefined : { text: String(defaultValue), source: { kind: 'default' } };
+  if (profile?.settings[name] !== undefined && !(isBoundToBaseUrl && isForOtherOrigin()))
+    add(profile.settings[name], profile.sourceOf(name));
+  add(defaultValue, { kind: 'default' });
+  return values;
 }
 
 /** Returns whether a boolean setting is on; a variable may also be 1. */
@@ -67,6 +75,38 @@ export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile 
 
 function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
+}
+
+/** Reads the file that a setting names. Its path in a profile is relative to the config file. Throws UsageError. */
+export async function readSettingFile(
+  setting: SettingName,
+  { text, source }: RawSetting,
+  context: Context,
+): Promise<NamedBytes> {
+  const isInProfile = source.kind === 'profile';
+  const name = `${isInProfile ? `${setting} of ` : ''}${formatSource(source)} ${text}`;
+  if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);
+  return readNamedFile(name, text, isInProfile ? dirname(source.path) : context.cwd, context);
+}
+
+/** The content of a file, and what messages about it begin with. */
+export interface NamedBytes {
+  name: string;
+  bytes: Buffer;
+}
+
+/** Reads a file, whose path is relative to a folder. Throws UsageError. */
+export async function readNamedFile(
+  name: string,
+  path: string,
+  base: string,
+  context: Context,
+): Promise<NamedBytes> {
+  const { FileError, readBytes } = await import('../inputs/files.js');
+  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
+    throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
+  });
+  return { name, bytes };
 }
 
 /** Milliseconds. */

@@ -9,7 +9,7 @@ import type { TlsSettings } from '../service/trust.js';
 import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
+import { readHeaders, traceContext } from './headers.js';
 import { formatSource } from './profile.js';
 import {
   isOn,
@@ -33,17 +33,21 @@ export async function resolveServiceSettings(sources: ServiceSources) {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
-    headers: async () => parseHeaders(await readHeaderLines(sources), flags.token === false),
+    headers: () => readHeaders(sources),
     tls: () => readTlsSettings(sources),
   });
-  const { location, withheld, ignored } = findTokenSource(sources);
+  const { location, withheld, overridden } = findTokenSource(sources);
+  // Only the profile of --profile overrides a variable.
+  const [ignored] = location?.source.kind === 'profile' ? overridden : [];
   const warnings = [
     ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
     ...(withheld === undefined ? [] : [withheld]),
-    ...(ignored === undefined ? [] : [`${ignored} is ignored: --profile ${profile?.name} has its own token`]),
+    ...(ignored === undefined
+      ? []
+      : [`${formatSource(ignored.source)} is ignored: --profile ${profile?.name} has its own token`]),
   ];
   const { platform } = context;
   const trace = traceContext(context.env, headers);

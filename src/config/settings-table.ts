@@ -2,9 +2,10 @@
  * The settings of the config file, each described once. Validation, error messages, flags and variables, defaults,
  * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
  */
-import { type DeclarationProblem, PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
+import { PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
+import type { JsonProblem } from '../text/json/json-file.js';
 
 /** A value of the file, in keywords of JSON Schema. */
 export interface ValueSchema {
@@ -21,24 +22,16 @@ export interface ValueSchema {
   items?: ValueSchema;
   properties?: Readonly<Record<string, ValueSchema>>;
   additionalProperties?: ValueSchema;
-  propertyNames?: NameSchema;
+  /** The description completes the message "the name …". */
+  propertyNames?: ValueSchema;
   /** The properties that must not be missing. */
   required?: readonly string[];
   /** What may stand in place of an object. */
   shorthand?: ValueSchema;
   /** Checks what these keywords do not express, and its JSON Schema. */
-  declaration?: { check(value: unknown): readonly DeclarationProblem[]; jsonSchema: object };
+  declaration?: { check(value: unknown): readonly JsonProblem[]; jsonSchema: object };
   /** A mistyped value may contain a secret, so messages never quote it. */
   isSensitive?: true;
-}
-
-/** The names that an object of the file may have. */
-export interface NameSchema {
-  title: string;
-  /** Completes the message "the name …". */
-  description: string;
-  pattern: RegExp;
-  examples: readonly [string];
 }
 
 export interface Setting extends ValueSchema {
@@ -225,6 +218,7 @@ const ROWS = {
       'Names for workflows, for wfr run <name>. With names, wfr run rejects any other that is no UUID.',
     examples: [{ invoice: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e' }],
     propertyNames: {
+      type: 'string',
       title: 'workflow name',
       description: 'must not be empty, start with "-", or contain a UUID or a URL',
       pattern: NOT_UUID_URL_OR_FLAG,
@@ -305,6 +299,7 @@ export const CONFIG_FILE: ValueSchema = {
       description: 'Profiles by name, for --profile and WFR_PROFILE.',
       examples: [{ production: { baseUrl: 'https://workflows.example.com/api/v1' } }],
       propertyNames: {
+        type: 'string',
         title: 'profile name',
         description: 'must not be empty or start with "-"',
         pattern: /^[^-]/,

@@ -28,8 +28,6 @@ export interface TokenSource {
   withheld?: string;
   /** The sources that are set, too. */
   overridden: readonly TokenLocation[];
-  /** The variable that the profile's token overrides; undefined if none is set. */
-  ignored?: string;
 }
 
 /**
@@ -52,13 +50,10 @@ export function findTokenSource(sources: ServiceSources): TokenSource {
     flagLocation(flags),
     ...(isProfileFirst ? [fromProfile, ...fromVariables] : [...fromVariables, fromProfile]),
   ].filter((one) => one !== undefined);
-  if (flags.token === false || location === undefined)
-    return { location: undefined, overridden: [], lookedFor };
-  if (location !== fromProfile) return { location, overridden, lookedFor };
-  if (otherOrigin !== undefined)
-    return { location: undefined, overridden: [], lookedFor, withheld: otherOrigin };
-  const [ignored] = overridden;
-  return { location, overridden, lookedFor, ...(ignored && { ignored: formatSource(ignored.source) }) };
+  const none = { location: undefined, overridden: [], lookedFor };
+  if (flags.token === false || location === undefined) return none;
+  if (location === fromProfile && otherOrigin !== undefined) return { ...none, withheld: otherOrigin };
+  return { location, overridden, lookedFor };
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */

@@ -3,10 +3,10 @@
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import {
   checkInputs,
+  describeMismatch,
   type InputKind,
   isBase64,
   MAX_HEAD_LENGTH,
-  type Mismatch,
   parseDataUriHead,
 } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
@@ -65,7 +65,11 @@ export function checkDeclared(
   const problems = mismatches.map((mismatch) => {
     const given = inputs.get(mismatch.name);
     const label = given === undefined ? subject : `${given.label}: `;
-    return label + describeMismatch(mismatch, given, parameters);
+    const fix =
+      mismatch.code === 'mistyped' && given !== undefined
+        ? describeFix(given, mismatch.parameter, mismatch.found)
+        : undefined;
+    return label + describeMismatch(mismatch, parameters) + (fix === undefined ? '' : `; ${fix}`);
   });
   const isMissing = mismatches.some(({ code }) => code === 'missing');
   if (!isMissing) return problems;
@@ -93,40 +97,12 @@ function kindOfColumn(separator: string, mediaType: string | undefined): InputKi
   return separator.endsWith(':=') ? undefined : { type: 'string' };
 }
 
-/** Describes a mismatch, and how to correct it. */
-function describeMismatch(mismatch: Mismatch, given: GivenInput | undefined, parameters: Parameters): string {
-  switch (mismatch.code) {
-    case 'missing':
-      return `missing input ${mismatch.name} (${mismatch.parameter.type})`;
-    case 'unknown': {
-      const { name, nearest } = mismatch;
-      const all = [...parameters.keys()].join(', ');
-      const known = all === '' ? 'the workflow has none' : `expected ${all}`;
-      return `unknown parameter "${name}"; ${nearest === undefined ? known : `did you mean "${nearest}"?`}`;
-    }
-    case 'not-accepted':
-      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
-    case 'mistyped': {
-      const { parameter, found } = mismatch;
-      if (found.type === 'malformed-document') return `must be a document; ${found.problem}`;
-      const fix = given === undefined ? undefined : describeFix(given, parameter);
-      const problem = `must be ${NOUNS[parameter.type]}, found ${NOUNS[found.type]}`;
-      return fix === undefined ? problem : `${problem}; ${fix}`;
-    }
-  }
-}
-
-const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
-  string: 'a string',
-  document: 'a document',
-  number: 'a number',
-  boolean: 'a boolean',
-  object: 'an object',
-  array: 'an array',
-  null: 'null',
-};
-
-function describeFix({ item, isCell }: GivenInput, parameter: Parameter): string | undefined {
+function describeFix(
+  { item, isCell }: GivenInput,
+  parameter: Parameter,
+  found: InputKind,
+): string | undefined {
+  if (found.type === 'malformed-document') return undefined;
   if (isCell) return `name the column ${itemStart(parameter)}`;
   if (item === undefined)
     return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;

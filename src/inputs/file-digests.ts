@@ -53,15 +53,9 @@ export function fileDigester({ key, context, signal, known, record }: FileDigest
   const seen = new Map<string, string>();
   const read: DigestFile = async (path, rules, kind) => {
     if (kind !== 'document') return digestText(await readBytes(path, rules, context), kind, key);
-    const source = await openDocument(path, rules, context);
+    const source = digestSource(await openDocument(path, rules, context), Buffer.from(key));
     try {
-      const digest = createHmac('sha256', key);
-      for await (const block of source.blocks(blockBuffers(source.size))) {
-        signal.throwIfAborted();
-        digest.update(block);
-      }
-      await source.verify();
-      return digest.digest('hex').slice(0, LENGTH);
+      return (await source.digest(signal)).slice(0, LENGTH);
     } finally {
       await source.close();
     }
@@ -93,22 +87,19 @@ export function fileDigester({ key, context, signal, known, record }: FileDigest
 
 /** The digests of the files of one row, as they were read last. */
 export class FilesOfRow {
-  readonly #key: Uint8Array;
   /** By kind and path; a file that is named twice is read twice. */
   readonly #digests = new Map<string, (() => Promise<string>)[]>();
 
-  constructor(key: Uint8Array) {
-    this.#key = key;
-  }
+  constructor(private readonly key: Uint8Array) {}
 
   addText(absolute: string, kind: 'text' | 'json', bytes: Uint8Array): void {
-    const digest = digestText(bytes, kind, this.#key);
+    const digest = digestText(bytes, kind, this.key);
     this.#add(absolute, kind, async () => digest);
   }
 
   /** Returns a source whose bytes are digested while they are sent. */
   addDocument(absolute: string, source: Source): Source {
-    const digested = digestSource(source, Buffer.from(this.#key));
+    const digested = digestSource(source, Buffer.from(this.key));
     this.#add(absolute, 'document', async () => (await digested.digest()).slice(0, LENGTH));
     return digested;
   }
@@ -190,9 +181,9 @@ function digestSource(source: Source, key: Buffer) {
     ...source,
     blocks,
     /** Returns the digest of the bytes as last read; reads them if that did not happen yet. */
-    async digest(): Promise<string> {
+    async digest(signal?: AbortSignal): Promise<string> {
       if (known === undefined) {
-        for await (const _block of blocks(blockBuffers(source.size)));
+        for await (const _block of blocks(blockBuffers(source.size))) signal?.throwIfAborted();
         await source.verify();
       }
       return known ?? '';

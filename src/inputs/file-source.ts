@@ -1,19 +1,12 @@
 /** Reads a document from a file in blocks, and checks that the file does not change meanwhile. */
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { FileChangedError, FileReadError } from '../errors.js';
 import { fileId } from '../platform/files.js';
 import type { BlockBuffers, Source } from '../service/body.js';
 
-/** What must not change about a file while it is sent. */
-export interface FileIdentity {
-  size: bigint;
-  mtimeNs: bigint;
-  /** Unlike the modification time, it cannot be set back. */
-  ctimeNs: bigint;
-  ino: bigint;
-  dev: bigint;
-}
+/** What must not change about a file while it is sent; ctime, unlike mtime, cannot be set back. */
+type FileIdentity = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs' | 'ino' | 'dev'>;
 
 /** Returns a source that opens the file only while it is read; `name` is what the user calls it. */
 export function createFileSource(path: string, name: string, identity: FileIdentity): Source {

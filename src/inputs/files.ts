@@ -40,8 +40,7 @@ export async function readBytes(path: string, rules: PathRules, context: Context
   let size = 0;
   const handle = path === '-' ? undefined : await openFile(path, rules, context);
   try {
-    const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
-    for await (const chunk of readChunks(stream, path)) {
+    for await (const chunk of readChunks(await streamOf(handle, context), path)) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       chunks.push(bytes);
       size += bytes.length;
@@ -61,21 +60,15 @@ export async function readBytes(path: string, rules: PathRules, context: Context
  * unlinked temporary file. Throws FileError.
  */
 export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
-  if (path === '-') {
-    const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
-    return createCopySource(copy, '-', true);
-  }
-  const absolute = resolvePath(path, rules.base, context);
-  const handle = await openFile(path, rules, context);
+  const handle = path === '-' ? undefined : await openFile(path, rules, context);
   try {
-    const identity = await handle.stat({ bigint: true });
-    if (identity.isFile() && (await isSizeReal(handle, identity.size, path))) {
-      return createFileSource(absolute, path, identity);
-    }
-    const copy = await copyToTemporaryFile(handle.createReadStream({ autoClose: false }), path, context);
-    return await createCopySource(copy, path, identity.isFIFO());
+    const identity = await handle?.stat({ bigint: true });
+    if (handle && identity?.isFile() && (await isSizeReal(handle, identity.size, path)))
+      return createFileSource(resolvePath(path, rules.base, context), path, identity);
+    const copy = await copyToTemporaryFile(await streamOf(handle, context), path, context);
+    return await createCopySource(copy, path, identity === undefined || identity.isFIFO());
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 
@@ -111,7 +104,7 @@ async function assertNotWritten(handle: FileHandle, before: BigIntStats, path: s
 }
 
 async function copyAndClose(handle: FileHandle | undefined, path: string, context: Context) {
-  const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
+  const stream = await streamOf(handle, context);
   return copyToTemporaryFile(stream, path, context).finally(() => handle?.close());
 }
 
@@ -155,8 +148,9 @@ async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promi
   return last.bytesRead === 1;
 }
 
-/** Returns standard input, and tells a person at a terminal that wfr reads it. */
-async function openStdin({ stdin, stderr, platform }: Context): Promise<Context['stdin']> {
+/** Returns what reads a file; without one, standard input, and tells a person at a terminal that wfr reads it. */
+async function streamOf(handle: FileHandle | undefined, { stdin, stderr, platform }: Context) {
+  if (handle !== undefined) return handle.createReadStream({ autoClose: false });
   const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
   if (stdin.isTTY === true)
     await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);

@@ -2,38 +2,19 @@
 
 import { isUtf8 } from 'node:buffer';
 import { decodeString, parseMembers } from '../text/json/members.js';
-import { lineAndColumn } from '../text/json/positions.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import { findInvalidUtf8, stripByteOrderMark } from '../text/utf8.js';
-import type { FileKind } from './file-digests.js';
-import { type Item, normalizeMediaType } from './item.js';
+import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
+import { type FileSegment, type Item, normalizeMediaType } from './item.js';
 
 const QUOTE = 0x22;
-
-/** A file whose content is a part of an input: a document, a text, or JSON. */
-export interface FileSegment {
-  kind: FileKind;
-  path: string;
-  mediaType?: string | undefined;
-}
 
 /** JSON text, or a file that is inserted between such texts. */
 export type Segment = Uint8Array | FileSegment;
 
 /** Returns what the value of an item is. */
 export function segmentOf(item: Item): Segment {
-  switch (item.type) {
-    case 'string':
-      return Buffer.from(JSON.stringify(item.text));
-    case 'json':
-      return Buffer.from(item.text);
-    case 'string-file':
-      return { kind: 'text', path: item.path };
-    case 'json-file':
-      return { kind: 'json', path: item.path };
-    case 'document':
-      return { kind: 'document', path: item.path, mediaType: item.mediaType };
-  }
+  if (item.type === 'file') return item;
+  return Buffer.from(item.type === 'json' ? item.text : JSON.stringify(item.text));
 }
 
 /** Problems that are listed at most. */
@@ -42,20 +23,14 @@ const MAX_PROBLEMS = 20;
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
 const MAX_DOCUMENTS = 10_000;
 
-/** Collects the problems of one file, whose number it limits. */
-class Problems {
-  readonly #first: string[] = [];
-  count = 0;
+/** Functions that describe the problems of one file: finding the position of each takes as long as the file. */
+type Problems = (() => string)[];
 
-  /** Calls `describe` only for a problem that is listed, as finding its position takes as long as the file. */
-  add(describe: () => string): void {
-    if (++this.count <= MAX_PROBLEMS) this.#first.push(describe());
-  }
-
-  all(): readonly string[] {
-    const more = this.count - this.#first.length;
-    return more === 0 ? this.#first : [...this.#first, `has ${more} more mistakes`];
-  }
+/** Describes the first problems, and says how many follow. */
+function describeFirst(problems: Problems): string[] {
+  const more = problems.length - MAX_PROBLEMS;
+  const first = problems.slice(0, MAX_PROBLEMS).map((describe) => describe());
+  return more > 0 ? [...first, `has ${more} more mistakes`] : first;
 }
 
 /**
@@ -68,21 +43,21 @@ export function parseInputsFile(file: Buffer) {
   const members = parseMembers(bytes);
   if (members === undefined) throw new TextError('is not a JSON object; expected {"name": value, ...}');
   const seen = new Set<string>();
-  const problems = new Problems();
+  const problems: Problems = [];
   const inputs = members.map(({ name, value }) => {
-    if (seen.has(name)) problems.add(() => `duplicate name ${JSON.stringify(name)}; remove one of the two`);
+    if (seen.has(name)) problems.push(() => `duplicate name ${JSON.stringify(name)}; remove one of the two`);
     seen.add(name);
-    const before = problems.count;
+    const before = problems.length;
     const segments = splitAtDocuments(asBuffer(value), bytes, problems);
     // Without the documents that are not valid.
-    return { name, segments, isValid: problems.count === before };
+    return { name, segments, isValid: problems.length === before };
   });
   const documents = inputs.flatMap(({ segments }) =>
     segments.filter((part) => !(part instanceof Uint8Array)),
   );
   if (documents.length > MAX_DOCUMENTS)
     throw new TextError(`names ${documents.length} documents; at most ${MAX_DOCUMENTS} can be sent`);
-  return { inputs, problems: problems.all() };
+  return { inputs, problems: describeFirst(problems) };
 }
 
 /**
@@ -90,7 +65,7 @@ export function parseInputsFile(file: Buffer) {
  * Throws TextError for a file that is not JSON.
  */
 export function findDocumentObjects(file: Buffer): readonly string[] {
-  const problems = new Problems();
+  const problems: Problems = [];
   decodeUtf8(file);
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
@@ -99,12 +74,12 @@ export function findDocumentObjects(file: Buffer): readonly string[] {
     if (scanner.token !== 'key') continue;
     if (decodeString(bytes.subarray(scanner.start, scanner.end)) !== '$document') continue;
     const { start } = scanner;
-    problems.add(
+    problems.push(
       () =>
         `"$document" ${formatPosition(bytes, start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
     );
   }
-  return problems.all();
+  return describeFirst(problems);
 }
 
 /** Splits a value at the objects that stand for documents, at any depth. */
@@ -134,7 +109,7 @@ function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segm
         const document = parseDocument(value.subarray(start, scanner.end));
         segments.push(value.subarray(position, start));
         if (typeof document === 'string')
-          problems.add(
+          problems.push(
             () => `the document ${formatPosition(file, offset)} ${document}; ${EXPECTED_DOCUMENT}`,
           );
         else segments.push(document);

@@ -6,7 +6,9 @@
 import { UsageError } from '../errors.js';
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
+import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
+import type { FileKind } from './file-digests.js';
 
 interface RawItem {
   name: string;
@@ -14,15 +16,16 @@ interface RawItem {
   raw: string;
 }
 
+/** A file whose content is a part of an input: a document, a text, or JSON. */
+export interface FileSegment {
+  kind: FileKind;
+  path: string;
+  mediaType?: string | undefined;
+}
+
 /** The `column` of a document is the header of its cell, which gives the media type. */
 export type Item = RawItem &
-  (
-    | { type: 'string'; text: string }
-    | { type: 'json'; text: string }
-    | { type: 'string-file'; path: string }
-    | { type: 'json-file'; path: string }
-    | { type: 'document'; path: string; mediaType: string | undefined; column?: string }
-  );
+  ({ type: 'string' | 'json'; text: string } | ({ type: 'file'; column?: string } & FileSegment));
 
 /** An item that does not follow the grammar. The message quotes it and says how to fix it. */
 export class ItemError extends UsageError {
@@ -33,13 +36,6 @@ export class ItemError extends UsageError {
 
 /** The forms of an input, for messages. */
 const INPUT_SYNTAX = 'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
-
-/** A text without a separator. */
-class NotAnInputError extends ItemError {
-  constructor(raw: string) {
-    super(raw, `is not an input; use ${INPUT_SYNTAX}`);
-  }
-}
 
 const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
 type Separator = (typeof SEPARATORS)[number];
@@ -70,13 +66,10 @@ function findType(value: string): number {
   return value.lastIndexOf(TYPE_SUFFIX);
 }
 
-/** Returns whether a text is a separator alone. */
-function isSeparator(text: string): boolean {
-  return (SEPARATORS as readonly string[]).includes(text);
-}
-
 /** Parses one item of the command line. Throws ItemError, and nothing else. */
 export function parseItem(raw: string): Item {
+  const parts = split(raw);
+  if (parts === undefined) throw new ItemError(raw, `is not an input; use ${INPUT_SYNTAX}`);
   if (raw.includes('\uFFFD')) {
     throw new ItemError(
       raw,
@@ -86,15 +79,16 @@ export function parseItem(raw: string): Item {
   if (!raw.isWellFormed()) {
     throw new ItemError(raw, 'contains an unpaired surrogate, which is not valid text');
   }
-  const { name, separator, value } = split(raw);
+  const { name, separator, value } = parts;
   if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
   // JSON never begins with @.
   if (separator === ':=' && value.startsWith('@') && isPlainPath(value.slice(1))) {
     const fix = shellCommand([`${escapeName(name)}@:=${value.slice(1)}`]);
     throw new ItemError(raw, `not JSON; to read JSON from a file, write ${fix}`);
   }
-  if (separator === '@') return { raw, name, type: 'document', ...splitMediaType(raw, value) };
-  return createItem(raw, name, separator, value);
+  if (separator !== '@') return createItem(raw, name, separator, value);
+  const { rest, mediaType } = splitMediaType(raw, value);
+  return { raw, name, type: 'file', kind: 'document', path: requirePath(raw, separator, rest), mediaType };
 }
 
 /**
@@ -111,16 +105,10 @@ export function escapeName(name: string): string {
 }
 
 function createItem(raw: string, name: string, separator: Exclude<Separator, '@'>, value: string): Item {
-  switch (separator) {
-    case '=':
-      return { raw, name, type: 'string', text: value };
-    case ':=':
-      return { raw, name, type: 'json', text: value };
-    case '@=':
-      return { raw, name, type: 'string-file', path: requirePath(raw, separator, value) };
-    case '@:=':
-      return { raw, name, type: 'json-file', path: requirePath(raw, separator, value) };
-  }
+  if (separator === '=' || separator === ':=')
+    return { raw, name, type: separator === '=' ? 'string' : 'json', text: value };
+  const kind = separator === '@=' ? 'text' : 'json';
+  return { raw, name, type: 'file', kind, path: requirePath(raw, separator, value) };
 }
 
 /** The header of a table's column: the name of an input, and the separator that its cells follow. */
@@ -135,21 +123,20 @@ export interface ColumnHeader {
 
 /** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
 export function parseColumnHeader(text: string): ColumnHeader {
-  const { name, separator, value } = trySplit(text) ?? split(`${text}=`);
-  if (name === '') throw new ItemError(text, 'the column has no name');
-  const start = separator === '@' ? findType(value) : -1;
-  const suffix = start < 0 ? '' : value.slice(start);
-  const rest = value.slice(0, value.length - suffix.length);
-  const mediaType = suffix === '' ? undefined : parseMediaType(text, suffix);
-  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, rest, suffix));
+  const parts = split(text) ?? split(`${text}=`);
+  if (!parts?.name) throw new ItemError(text, 'the column has no name');
+  const { name, separator, value } = parts;
+  const { rest, mediaType } =
+    separator === '@' ? splitMediaType(text, value) : { rest: value, mediaType: undefined };
+  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, value, rest));
   return { text, name, separator, mediaType };
 }
 
 /** Describes a header with text after its separator; `note=@` is how other tools name a column of files. */
-function describeHeaderText(text: string, separator: Separator, rest: string, suffix: string): string {
-  const head = text.slice(0, text.length - rest.length - suffix.length);
+function describeHeaderText(text: string, separator: Separator, value: string, rest: string): string {
+  const head = text.slice(0, text.length - value.length);
   const problem = `has text after "${separator}"`;
-  if (rest !== '@') return `${problem}; name the column ${head}${suffix}`;
+  if (rest !== '@') return `${problem}; name the column ${head}${value.slice(rest.length)}`;
   const name = head.slice(0, -separator.length);
   return `${problem}; to read the files in its cells, name the column ${name}@${separator}`;
 }
@@ -158,30 +145,23 @@ function describeHeaderText(text: string, separator: Separator, rest: string, su
 export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
   const raw = `${escapeName(name)}${separator}${cell}`;
   if (separator !== '@') return createItem(raw, name, separator, cell);
-  return { raw, name, type: 'document', path: requirePath(raw, separator, cell), mediaType, column: text };
+  const path = requirePath(raw, separator, cell);
+  return { raw, name, type: 'file', kind: 'document', path, mediaType, column: text };
 }
 
 /** Returns the name in an item, complete or not; undefined for a text without a separator. */
 export function findName(raw: string): string | undefined {
-  return trySplit(raw)?.name;
+  return split(raw)?.name;
 }
 
 /** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
 export function findPathStart(raw: string): number | undefined {
-  const { separator = '', value = '' } = trySplit(raw) ?? {};
+  const { separator = '', value = '' } = split(raw) ?? {};
   return separator.startsWith('@') ? raw.length - value.length : undefined;
 }
 
-function trySplit(raw: string): ReturnType<typeof split> | undefined {
-  try {
-    return split(raw);
-  } catch (error) {
-    if (error instanceof ItemError) return undefined;
-    throw error;
-  }
-}
-
-function split(raw: string): { name: string; separator: Separator; value: string } {
+/** Returns undefined for a text without a separator. */
+function split(raw: string): { name: string; separator: Separator; value: string } | undefined {
   let name = '';
   for (let index = 0; index < raw.length; index++) {
     const character = raw.charAt(index);
@@ -193,7 +173,7 @@ function split(raw: string): { name: string; separator: Separator; value: string
     if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
     name += character;
   }
-  throw new NotAnInputError(raw);
+  return undefined;
 }
 
 function requirePath(raw: string, separator: Separator, path: string): string {
@@ -201,19 +181,15 @@ function requirePath(raw: string, separator: Separator, path: string): string {
   return path;
 }
 
-function splitMediaType(raw: string, value: string): { path: string; mediaType: string | undefined } {
+/** Splits `;type=…` from what precedes it. Throws ItemError. */
+function splitMediaType(raw: string, value: string): { rest: string; mediaType: string | undefined } {
   const start = findType(value);
-  if (start < 0) return { path: requirePath(raw, '@', value), mediaType: undefined };
-  const mediaType = parseMediaType(raw, value.slice(start));
-  return { path: requirePath(raw, '@', value.slice(0, start)), mediaType };
-}
-
-/** Returns the media type in `;type=…`. Throws ItemError. */
-function parseMediaType(raw: string, suffix: string): string {
-  const text = suffix.slice(TYPE_SUFFIX.length);
+  if (start < 0) return { rest: value, mediaType: undefined };
+  const text = value.slice(start + TYPE_SUFFIX.length);
   const mediaType = normalizeMediaType(text);
-  if (mediaType !== undefined) return mediaType;
-  throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
+  if (mediaType === undefined)
+    throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
+  return { rest: value.slice(0, start), mediaType };
 }
 
 /** An example of each type: the separator, and a value. */
@@ -264,7 +240,7 @@ export async function findLooseWords(
   const problems: string[] = [];
   for (let index = 0; index < words.length; index++) {
     const [word = '', ...next] = words.slice(index, index + 3);
-    if (!isLoose(word)) {
+    if (split(word) !== undefined) {
       items.push(word);
       continue;
     }
@@ -280,33 +256,26 @@ export async function findLooseWords(
   return { items, problems: [...problems, ...describeLoose(loose)] };
 }
 
-function isLoose(word: string): boolean {
-  try {
-    parseItem(word);
-  } catch (error) {
-    return error instanceof NotAnInputError;
-  }
-  return false;
-}
-
 /** Returns the input that a word may stand for together with the next ones, and how many of these it takes. */
 async function findMeant(name: string, [next = '', value]: readonly string[], cwd: string) {
   if (name === '') return undefined;
   const input = (rest: string) => shellCommand([escapeName(name) + rest]);
-  if (isSeparator(next) && value !== undefined && (!next.startsWith('@') || isPlainPath(value)))
+  if (
+    SEPARATORS.some((one) => one === next) &&
+    value !== undefined &&
+    (!next.startsWith('@') || isPlainPath(value))
+  )
     return { item: input(next + value), taken: 2 };
-  if (isLoose(next) && isPlainPath(next) && (await isFile(next, cwd)))
+  if (split(next) === undefined && isPlainPath(next) && (await isFile(next, cwd)))
     return { item: input(`@${next}`), taken: 1 };
   return undefined;
 }
 
 function describeLoose(words: readonly string[]): string[] {
-  const [only, another] = words;
-  if (only === undefined) return [];
-  if (another === undefined) return [new NotAnInputError(only).message];
-  const shown = words.slice(0, MAX_LISTED).map((word) => word || '""');
-  const more = words.length > shown.length ? ` and ${words.length - shown.length} more` : '';
-  return [`${shown.join(', ')}${more}: are not inputs; use ${INPUT_SYNTAX}`];
+  if (words.length === 0) return [];
+  const named = words.map((word) => word || '""');
+  const listed = listFirst(named, MAX_LISTED).join(' ');
+  return [`${listed}: ${words.length === 1 ? 'is not an input' : 'are not inputs'}; use ${INPUT_SYNTAX}`];
 }
 
 /** Returns a warning for each text that is `@` and the path of a file. */

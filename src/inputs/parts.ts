@@ -7,15 +7,8 @@ import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { FilesOfRow } from './file-digests.js';
 import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
-import {
-  checkJson,
-  decodeUtf8,
-  type FileSegment,
-  type Segment,
-  segmentOf,
-  TextError,
-} from './inputs-file.js';
-import { escapeName, type Item } from './item.js';
+import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
+import { escapeName, type FileSegment, type Item } from './item.js';
 
 /** Reads texts and opens documents, and lets only one of them read standard input. */
 export class PartReader {
@@ -25,22 +18,18 @@ export class PartReader {
   /** The digests of the files that were read, if there is a key for them. */
   readonly digests: FilesOfRow | undefined;
   readonly #opened: Source[] = [];
-  readonly #context: Context;
-  #stdinUser: string | undefined;
 
   /**
    * `stdinUser` is the flag that reads standard input already, as the user wrote it; `mustReread` rejects files that can be
    * read only once; `digestKey` is the key of the digests of files, if they are needed.
    */
   constructor(
-    context: Context,
-    stdinUser: string | undefined,
+    private readonly context: Context,
+    private stdinUser: string | undefined,
     private readonly mustReread: boolean,
     digestKey?: Uint8Array,
   ) {
     this.digests = digestKey && new FilesOfRow(digestKey);
-    this.#context = context;
-    this.#stdinUser = stdinUser;
   }
 
   /** Closes the documents. */
@@ -59,31 +48,26 @@ export class PartReader {
   async readItem(item: Item, rules: PathRules, declared?: ParameterType): Promise<readonly Part[]> {
     if (item.type === 'json')
       return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
-    const segment = segmentOf(item);
-    if (segment instanceof Uint8Array) return [segment];
-    const { kind, path } = segment;
-    if (kind === 'document')
-      return this.#openDocument(segment, rules, item.raw, describeTypeFix(item, this.#context));
-    const bytes = await this.#readText(path, rules, item.raw, kind);
+    if (item.type !== 'file') return [Buffer.from(JSON.stringify(item.text))];
+    const { kind, path, raw } = item;
+    if (kind === 'document') return this.#openDocument(item, rules, raw, describeTypeFix(item, this.context));
+    const absolute = await this.#claim(path, rules, raw);
+    const bytes = await readBytes(path, rules, this.context);
+    this.digests?.addText(absolute, kind, bytes);
     const text = decodeUtf8(bytes);
     return [kind === 'json' ? validateJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
 
-  async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
-    const absolute = await this.#claim(path, rules, raw);
-    const bytes = await readBytes(path, rules, this.#context);
-    this.digests?.addText(absolute, kind, bytes);
-    return bytes;
-  }
-
   async #openDocument({ path, mediaType: given }: FileSegment, rules: PathRules, raw: string, fix: string) {
     const absolute = await this.#claim(path, rules, raw);
-    const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
+    // The table of media types is loaded only when a document needs it.
+    const { mediaTypeOf } = given === undefined && path !== '-' ? await import('./media-type.js') : {};
+    const mediaType = given ?? mediaTypeOf?.(path);
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const opened = await openDocument(path, rules, this.#context);
+    const opened = await openDocument(path, rules, this.context);
     const source = this.digests?.addDocument(absolute, opened) ?? opened;
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
@@ -96,7 +80,7 @@ export class PartReader {
   async #claim(path: string, rules: PathRules, raw: string): Promise<string> {
     this.claimStdin(path, raw);
     if (path === '-') return path;
-    const absolute = await assertReadable(path, rules, this.mustReread, this.#context);
+    const absolute = await assertReadable(path, rules, this.mustReread, this.context);
     this.files.push({ name: raw, path: absolute, isWritten: false });
     return absolute;
   }
@@ -104,10 +88,10 @@ export class PartReader {
   /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
   claimStdin(path: string, user: string): void {
     if (path !== '-') return;
-    if (this.#stdinUser !== undefined) {
-      throw new TextError(`standard input is already read by ${this.#stdinUser} and can be read only once`);
+    if (this.stdinUser !== undefined) {
+      throw new TextError(`standard input is already read by ${this.stdinUser} and can be read only once`);
     }
-    this.#stdinUser = user;
+    this.stdinUser = user;
   }
 }
 
@@ -116,12 +100,6 @@ function describeTypeFix({ raw, column }: { raw: string; column?: string }, { pl
   const example = shellCommand([`${column ?? raw};type=application/pdf`], platform);
   if (column !== undefined) return `name the column with it, such as ${example}`;
   return `add ;type=type/subtype, such as ${example}`;
-}
-
-/** Loads the table of media types only when a document needs it. */
-async function guessMediaType(path: string): Promise<string | undefined> {
-  const { mediaTypeOf } = await import('./media-type.js');
-  return mediaTypeOf(path);
 }
 
 /** Returns what to write in place of text that is not JSON, as far as the type of the parameter allows it. */

@@ -44,21 +44,8 @@ export interface ResolvedInputs {
  * Parses every item, reads every text and opens every document; only the content of documents is read later. Items
  * override the keys of the inputs file. Throws UsageError with every error, or FileReadError.
  */
-export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
+export function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
   return new Resolver(context, args.declared, args.otherStdin).resolve(args);
-}
-
-/**
- * Checks what all rows have in common against the declared parameters, before any row is read: the columns, if the table
- * has them, and the defaults. Throws UsageError with every error.
- */
-export async function checkColumns(
-  columns: Columns | undefined,
-  { defaults, declared }: CommonInputs & { declared: DeclaredWorkflow },
-  context: Context,
-): Promise<void> {
-  const inputs = columns === undefined ? [] : columnInputs(columns, declared);
-  await new Resolver(context, declared, TABLE).checkColumns(inputs, defaults, columns?.label);
 }
 
 /** What reads standard input, and may read a file of all rows again. */
@@ -80,6 +67,18 @@ export interface CommonInputs {
 }
 
 /**
+ * Checks what all rows have in common against the declared parameters, before any row is read: the columns, if the table
+ * has them, and the defaults. Throws UsageError with every error.
+ */
+export async function checkColumns(
+  columns: Columns | undefined,
+  { defaults, declared }: CommonInputs & { declared: DeclaredWorkflow },
+  context: Context,
+): Promise<void> {
+  await (await new Resolver(context, declared, TABLE).resolveColumns(columns, declared, defaults)).close();
+}
+
+/**
  * Resolves the inputs of a row; with `digestKey`, its files are digested. Throws UsageError with every error, named by the
  * row's `label`.
  */
@@ -94,148 +93,125 @@ export async function resolveRow(
 }
 
 class Resolver {
-  readonly #context: Context;
-  readonly #declared: DeclaredWorkflow | undefined;
+  readonly #given = new Map<string, GivenInput>();
   readonly #problems: string[] = [];
   readonly #reader: PartReader;
-  /** The items that are not valid, by their names. */
-  readonly #invalid = new Map<string, string>();
   /** Whether the names of all inputs are known. */
   #isComplete = true;
   /** The rules for the paths of a command line, which are the user's own. */
   readonly #ownPaths: PathRules;
 
   constructor(
-    context: Context,
-    declared: DeclaredWorkflow | undefined,
+    private readonly context: Context,
+    private readonly declared: DeclaredWorkflow | undefined,
     otherStdin: string | undefined,
     digestKey?: Uint8Array,
   ) {
-    this.#context = context;
-    this.#declared = declared;
     this.#ownPaths = { base: context.cwd };
     this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE, digestKey);
   }
 
   async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
-    const words = await findLooseWords(items, this.#context.cwd);
+    const words = await findLooseWords(items, this.context.cwd);
     this.#problems.push(...words.problems);
-    const parsed = this.#parseItems(words.items);
-    const inputs = new Map<string, GivenInput>();
+    const { parsed, invalid } = this.#parseItems(words.items);
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
-      const overridden = new Set(parsed.keys());
-      const isRead = await this.#collect(label, () =>
-        this.#readInputsFile(inputsFile, label, hasDocuments, inputs, overridden),
-      );
-      this.#isComplete &&= isRead;
+      const read = () => this.#readInputsFile(inputsFile, label, hasDocuments, parsed);
+      if (!(await this.#collect(label, read))) this.#isComplete = false;
     }
-    for (const [name, label] of this.#invalid) inputs.set(name, { name, label });
-    for (const [name, item] of parsed) {
-      const given: GivenInput = { name, label: item.raw, item };
-      inputs.set(name, given);
-      await this.#collect(item.raw, () => this.#read(given, item, this.#ownPaths));
-    }
-    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.#context.cwd)));
-    return this.#finish(inputs);
+    for (const given of invalid) this.#given.set(given.name, given);
+    for (const [name, item] of parsed) await this.#read({ name, label: item.raw, item }, this.#ownPaths);
+    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.context.cwd)));
+    return this.#finish('');
   }
 
   async resolveRow(row: RowInputs, label: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
     const { json, paths } = row;
-    const own = new Map<string, GivenInput>();
-    if (json !== undefined) {
-      this.#isComplete = await this.#collect(label, () =>
-        this.#readObject(json, paths, label, own, new Set()),
-      );
-    }
+    if (json !== undefined)
+      this.#isComplete = await this.#collect(label, () => this.#readObject(json, paths, label));
     for (const item of row.items)
-      await this.#addItem(
-        { name: item.name, label: `${label}: ${item.raw}`, item, isCell: true },
-        paths,
-        own,
-      );
-    const inputs = new Map<string, GivenInput>();
-    await this.#addDefaults(defaults, own, inputs);
-    return this.#finish(new Map([...inputs, ...own]), label);
+      await this.#add({ name: item.name, label: `${label}: ${item.raw}`, item, isCell: true }, paths);
+    await this.#addDefaults(defaults);
+    return this.#finish(`${label}: `);
   }
 
-  /** `label` is undefined if each row names its inputs. */
-  async checkColumns(
-    columns: readonly GivenInput[],
+  async resolveColumns(
+    columns: Columns | undefined,
+    declared: DeclaredWorkflow,
     defaults: readonly Item[],
-    label: string | undefined,
-  ): Promise<void> {
-    const inputs = new Map(columns.map((column) => [column.name, column]));
-    await this.#addDefaults(defaults, new Map(inputs), inputs);
-    this.#isComplete &&= label !== undefined;
-    await (await this.#finish(inputs, label)).close();
+  ): Promise<ResolvedInputs> {
+    // Without columns, each row names its inputs.
+    this.#isComplete = columns !== undefined;
+    for (const column of columns === undefined ? [] : columnInputs(columns, declared))
+      this.#given.set(column.name, column);
+    await this.#addDefaults(defaults);
+    return this.#finish(columns === undefined ? '' : `${columns.label}: `);
   }
 
-  async #addDefaults(
-    defaults: readonly Item[],
-    overridden: ReadonlyMap<string, unknown>,
-    into: Map<string, GivenInput>,
-  ): Promise<void> {
+  /** Adds those that nothing overrides. */
+  async #addDefaults(defaults: readonly Item[]): Promise<void> {
+    const own = new Set(this.#given.keys());
     for (const item of defaults) {
       const { name, raw } = item;
-      if (!overridden.has(name)) await this.#addItem({ name, label: raw, item }, this.#ownPaths, into);
+      if (!own.has(name)) await this.#add({ name, label: raw, item }, this.#ownPaths);
     }
   }
 
-  async #addItem(
-    given: GivenInput & { item: Item },
-    paths: PathRules,
-    into: Map<string, GivenInput>,
-  ): Promise<void> {
+  async #add(given: GivenInput & { item: Item }, paths: PathRules): Promise<void> {
+    const { name, label } = given;
+    if (this.#given.has(name))
+      this.#problems.push(`${label}: duplicate input "${name}"; remove one of the two`);
+    else await this.#read(given, paths);
+  }
+
+  /** Adds an input, and reads its value. */
+  async #read(given: GivenInput & { item: Item }, paths: PathRules): Promise<void> {
     const { name, label, item } = given;
+    this.#given.set(name, given);
     await this.#collect(label, async () => {
-      if (into.has(name)) throw new TextError(`duplicate input "${name}"; remove one of the two`);
-      into.set(name, given);
-      await this.#read(given, item, paths);
+      given.parts = await this.#reader.readItem(item, paths, this.declared?.parameters.get(name)?.type);
     });
   }
 
-  async #read(given: GivenInput, item: Item, paths: PathRules): Promise<void> {
-    given.parts = await this.#reader.readItem(item, paths, this.#declared?.parameters.get(item.name)?.type);
-  }
-
-  /** `label` begins a message about a missing input. */
-  async #finish(given: ReadonlyMap<string, GivenInput>, label?: string): Promise<ResolvedInputs> {
-    if (this.#declared !== undefined) {
-      const subject = label === undefined ? '' : `${label}: `;
+  /** `subject` begins a message about a missing input. */
+  async #finish(subject: string): Promise<ResolvedInputs> {
+    if (this.declared !== undefined) {
       const options = { subject, isComplete: this.#isComplete };
-      this.#problems.push(...checkDeclared(this.#declared, given, options));
+      this.#problems.push(...checkDeclared(this.declared, this.#given, options));
     }
     if (this.#problems.length > 0) {
       await this.#reader.close();
       throw new UsageError(this.#problems);
     }
     return {
-      inputs: [...given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
+      inputs: [...this.#given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
       warnings: this.#reader.warnings,
       files: this.#reader.files,
       digestFile: async (path, { base }, kind) =>
-        (await this.#reader.digests?.digestOf(resolvePath(path, base, this.#context), kind)) ?? '',
+        (await this.#reader.digests?.digestOf(resolvePath(path, base, this.context), kind)) ?? '',
       close: () => this.#reader.close(),
     };
   }
 
-  #parseItems(rawItems: readonly string[]): Map<string, Item> {
-    const items = new Map<string, Item>();
+  /** Returns the items by name, and those that are not valid but have one. */
+  #parseItems(rawItems: readonly string[]): { parsed: Map<string, Item>; invalid: GivenInput[] } {
+    const parsed = new Map<string, Item>();
+    const invalid: GivenInput[] = [];
     for (const raw of rawItems) {
       try {
         const item = parseItem(raw);
-        const earlier = items.get(item.name);
-        if (earlier === undefined) items.set(item.name, item);
+        const earlier = parsed.get(item.name);
+        if (earlier === undefined) parsed.set(item.name, item);
         else this.#problems.push(`${raw}: duplicate input "${item.name}"; remove it or ${earlier.raw}`);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
         this.#problems.push(error.message);
         const name = findName(raw);
-        if (name) this.#invalid.set(name, raw);
+        if (name) invalid.push({ name, label: raw });
       }
     }
-    return items;
+    return { parsed, invalid };
   }
 
   /**
@@ -265,33 +241,31 @@ class Resolver {
     path: string,
     label: string,
     hasDocuments: boolean,
-    into: Map<string, GivenInput>,
-    overridden: ReadonlySet<string>,
+    overridden: ReadonlyMap<string, unknown>,
   ): Promise<void> {
     this.#reader.claimStdin(path, '--inputs-file -');
-    const { cwd } = this.#context;
-    const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
-    const bytes = await readBytes(path, { base: cwd }, this.#context);
+    const { cwd } = this.context;
+    const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.context));
+    const bytes = await readBytes(path, { base: cwd }, this.context);
     const forbidden = hasDocuments ? [] : findDocumentObjects(bytes);
     this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
     // The files of documents that are not allowed are not opened, so that the inputs stay unknown.
     if (forbidden.length > 0) this.#isComplete = false;
-    else await this.#readObject(bytes, { base }, label, into, overridden);
+    else await this.#readObject(bytes, { base }, label, overridden);
   }
 
   async #readObject(
     bytes: Buffer,
     paths: PathRules,
     label: string,
-    into: Map<string, GivenInput>,
-    overridden: ReadonlySet<string>,
+    overridden: ReadonlyMap<string, unknown> = new Map(),
   ): Promise<void> {
     decodeUtf8(bytes);
     const { inputs, problems } = parseInputsFile(bytes);
     this.#problems.push(...problems.map((problem) => `${label}: ${problem}`));
     for (const { name, segments, isValid } of inputs) {
       const given: GivenInput = { name, label: `${label}: ${name}` };
-      into.set(name, given);
+      this.#given.set(name, given);
       // An item overrides this input, so its documents are not opened.
       if (overridden.has(name)) continue;
       const parts: Part[] = [];

@@ -11,53 +11,40 @@ import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { listFirst } from '../text/quantity.js';
-import { FileNames, type JsonPath, SaveFolder } from './save-folder.js';
+import { FileNames, type FileToSave, type FolderFlag, type JsonPath, SaveFolder } from './save-folder.js';
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;
 /** The most existing files that an error lists. */
 const MAX_EXISTING = 3;
 
-export interface FolderOptions {
-  /** As the user wrote it. */
-  folder: string;
-  /** Overwrite existing files. */
-  force: boolean;
+export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
   severalRuns: boolean;
 }
 
-interface FileToWrite {
-  document: EmbeddedDocument;
-  /** Relative to the working folder, as messages and the output show it. */
-  path: string;
-}
-
 export class DocumentFolder {
-  readonly #options: FolderOptions;
-  readonly #folder: SaveFolder;
-  readonly #limit: number;
   /** By run id. */
   readonly #runFolders = new Map<string, string>();
   readonly #runFolderNames = new FileNames();
   /** The ids of runs whose documents would have replaced a file. */
   readonly #conflicts = new Set<string>();
 
-  private constructor(options: FolderOptions, folder: SaveFolder, { limits }: Context) {
-    this.#options = options;
-    this.#folder = folder;
-    this.#limit = limits.documents;
-  }
+  private constructor(
+    private readonly options: FolderOptions,
+    private readonly folder: SaveFolder,
+    private readonly limit: number,
+  ) {}
 
   /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
   static async open(options: FolderOptions, context: Context): Promise<DocumentFolder> {
     const folder = await SaveFolder.open({ flag: '--save-documents', ...options }, context);
-    return new DocumentFolder(options, folder, context);
+    return new DocumentFolder(options, folder, context.limits.documents);
   }
 
   /** The folder without links. */
   get root(): string {
-    return this.#folder.root;
+    return this.folder.root;
   }
 
   /**
@@ -65,9 +52,9 @@ export class DocumentFolder {
    * at its end.
    */
   async assertNoFiles(): Promise<void> {
-    const { folder, force } = this.#options;
+    const { folder, force } = this.options;
     if (force) return;
-    const entries = await promises.readdir(this.#folder.root, { withFileTypes: true });
+    const entries = await promises.readdir(this.folder.root, { withFileTypes: true });
     // No document has a hidden name.
     const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     const files = names.filter((name) => !name.startsWith('.')).sort();
@@ -80,7 +67,7 @@ export class DocumentFolder {
 
   /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
   runFolder(id: string): string {
-    const { folder, severalRuns } = this.#options;
+    const { folder, severalRuns } = this.options;
     const runFolder =
       this.#runFolders.get(id) ?? (severalRuns ? join(folder, this.#runFolderNames.forRun(id)) : folder);
     this.#runFolders.set(id, runFolder);
@@ -92,7 +79,7 @@ export class DocumentFolder {
    * it if files are in the way there.
    */
   flagsFor(ids: readonly string[]): string[] {
-    const { folder, force, severalRuns } = this.#options;
+    const { folder, force, severalRuns } = this.options;
     const [id = ''] = ids;
     const same = severalRuns && ids.length === 1 ? this.runFolder(id) : folder;
     const isBlocked = ids.some((blocked) => this.#conflicts.has(blocked));
@@ -108,7 +95,7 @@ export class DocumentFolder {
     const { files, found, withPaths } = this.#find(id, run, name);
     const warnings = this.#warnings(id, found);
     try {
-      await this.#folder.save(files.map(({ path, document }) => ({ path, bytes: () => document.bytes() })));
+      await this.folder.save(files);
     } catch (error) {
       if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
         this.#conflicts.add(id);
@@ -126,13 +113,12 @@ export class DocumentFolder {
     const { output } = run;
     if (output === undefined)
       return { files: [], found: { documents: [], omitted: 0, invalid: [] }, withPaths: () => run };
-    const found = findDocuments(output, this.#limit);
-    const folder = name === undefined ? this.runFolder(id) : join(this.#options.folder, name);
+    const found = findDocuments(output, this.limit);
+    const folder = name === undefined ? this.runFolder(id) : join(this.options.folder, name);
     const names = new FileNames();
-    const files = found.documents.map((document) => ({
-      document,
-      path: join(folder, names.forDocument(document.jsonPath, document.mediaType)),
-    }));
+    const files = found.documents.map((document) => {
+      return { ...document, path: join(folder, names.forDocument(document.jsonPath, document.mediaType)) };
+    });
     const withPaths = () => {
       if (files.length === 0) return run;
       const { json } = run;
@@ -145,26 +131,27 @@ export class DocumentFolder {
   }
 
   #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
-    const label = this.#options.severalRuns ? `run ${id}: ` : '';
+    const label = this.options.severalRuns ? `run ${id}: ` : '';
     const warnings: string[] = [];
     if (invalid.length > 0) {
       const paths = listFirst(invalid.map(formatJsonPath), MAX_PATHS).join(' ');
       warnings.push(`${label}invalid base64 remains in the output: ${paths}`);
     }
     if (omitted > 0) {
-      const saved = `only the first ${this.#limit} documents are saved`;
+      const saved = `only the first ${this.limit} documents are saved`;
       warnings.push(`${label}${saved}; ${omitted} more remain in the output`);
     }
     return warnings;
   }
 }
 
-function replaceDocuments(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
+/** Returns JSON with a path in place of each document. */
+function replaceDocuments(json: Uint8Array, files: readonly (EmbeddedDocument & FileToSave)[]): Buffer {
   const parts: Uint8Array[] = [];
   let position = 0;
-  for (const { document, path } of files) {
-    parts.push(json.subarray(position, document.start), Buffer.from(JSON.stringify(path)));
-    position = document.end;
+  for (const { start, end, path } of files) {
+    parts.push(json.subarray(position, start), Buffer.from(JSON.stringify(path)));
+    position = end;
   }
   return Buffer.concat([...parts, json.subarray(position)]);
 }

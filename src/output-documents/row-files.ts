@@ -74,23 +74,21 @@ const MAX_WARNINGS = 20;
 
 /** Saves the files of rows. */
 export class RowFiles {
-  readonly #folders: RowFolders;
-  readonly #names: RowNames;
   /** Why the first row was not saved, and how many were not. */
   failure: unknown;
   unsaved = 0;
   /** The first ones. */
   readonly warnings: string[] = [];
 
-  constructor(folders: RowFolders, names: RowNames) {
-    this.#folders = folders;
-    this.#names = names;
-  }
+  constructor(
+    private readonly folders: RowFolders,
+    private readonly names: RowNames,
+  ) {}
 
   /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
   async save(label: string, row: number | undefined, run: Run): Promise<void> {
-    const { outputs, documents } = this.#folders;
-    const name = this.#names.nameOf(label, row);
+    const { outputs, documents } = this.folders;
+    const name = this.names.nameOf(label, row);
     try {
       const { run: saved, warnings } = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
       if (this.warnings.length < MAX_WARNINGS) this.warnings.push(...warnings);
@@ -105,7 +103,7 @@ export class RowFiles {
 
   /** Returns an output with the paths of its documents, where these are saved. */
   outputOf(label: string, row: number | undefined, run: Run): Uint8Array | undefined {
-    const { documents } = this.#folders;
-    return (documents?.withPaths(run.id, run, this.#names.nameOf(label, row)) ?? run).output;
+    const { documents } = this.folders;
+    return (documents?.withPaths(run.id, run, this.names.nameOf(label, row)) ?? run).output;
   }
 }

@@ -29,16 +29,12 @@ export interface FolderFlag {
 }
 
 export class SaveFolder {
-  readonly #options: FolderFlag;
-  readonly #context: Context;
-  /** The folder without links. */
-  readonly root: string;
-
-  private constructor(options: FolderFlag, root: string, context: Context) {
-    this.#options = options;
-    this.root = root;
-    this.#context = context;
-  }
+  private constructor(
+    private readonly options: FolderFlag,
+    /** The folder without links. */
+    readonly root: string,
+    private readonly context: Context,
+  ) {}
 
   /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
   static async open(options: FolderFlag, context: Context): Promise<SaveFolder> {
@@ -62,18 +58,18 @@ export class SaveFolder {
 
   /** As the user wrote it. */
   get folder(): string {
-    return this.#options.folder;
+    return this.options.folder;
   }
 
   /** Saves all files, or none. Throws UnsavedDocumentError, whose cause is EEXIST if a file has other content. */
   async save(files: readonly FileToSave[]): Promise<void> {
     for (const folder of new Set(files.map(({ path }) => dirname(path)))) await this.#makeFolders(folder);
-    await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
+    await this.#writeAll(this.options.force ? files : await this.#unsavedFiles(files));
   }
 
   /** Creates a folder in this one. Those on the way may exist, but not as links, which could lead out of it. */
   async #makeFolders(path: string): Promise<void> {
-    const way = relative(this.#options.folder, path);
+    const way = relative(this.options.folder, path);
     if (way === '') return;
     await this.#makeFolders(dirname(path));
     await this.#attempt(path, makeFolder);
@@ -99,7 +95,7 @@ export class SaveFolder {
       }
     } catch (error) {
       // Files that remain would make the next attempt fail, because they exist.
-      if (!this.#options.force) {
+      if (!this.options.force) {
         for (const path of writtenPaths) await promises.rm(this.#resolve(path)).catch(() => {});
       }
       throw error;
@@ -113,7 +109,7 @@ export class SaveFolder {
     try {
       for (const chunk of bytes()) await file.appendFile(chunk);
       await file.close();
-      await (this.#options.force ? renameFile(hidden, path, this.#context) : this.#name(hidden, path));
+      await (this.options.force ? renameFile(hidden, path, this.context) : this.#name(hidden, path));
     } catch (error) {
       await file.close().catch(() => {});
       await promises.rm(hidden, { force: true });
@@ -129,14 +125,14 @@ export class SaveFolder {
       if (errorCode(error) === 'EEXIST') throw error;
       // Not every file system has links.
       await assertAbsent(path);
-      return renameFile(hidden, path, this.#context);
+      return renameFile(hidden, path, this.context);
     }
     await promises.rm(hidden);
   }
 
   /** Returns the path without links of what is in the folder. */
   #resolve(path: string): string {
-    return join(this.root, relative(this.#options.folder, path));
+    return join(this.root, relative(this.options.folder, path));
   }
 
   async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {

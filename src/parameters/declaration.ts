@@ -2,6 +2,7 @@
  * The declared parameters of a workflow's Start Node: `{"invoice": "document", "amount?": "number"}`. Profiles of the
  * config file and workflow files of the sandbox have the same syntax.
  */
+import { aboutName, aboutValue, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 
 const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
@@ -19,17 +20,6 @@ export interface Parameter {
 /** By name, in the order of the declaration. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-/** One mistake in a declaration. */
-export interface DeclarationProblem {
-  /** The names and indexes that lead from the declaration to the mistake. */
-  path: readonly (string | number)[];
-  /** Whether it is about the last name of the path, rather than its value. */
-  isAboutName: boolean;
-  /** Completes the message "… is wrong". */
-  problem: string;
-}
-
-const FIELDS = ['type', 'description', 'accept'];
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[/](\*|[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})$/;
 
 /** The declaration as JSON Schema (draft-07), for editors. */
@@ -61,20 +51,19 @@ export const PARAMETERS_SCHEMA = {
 };
 
 /** Parses a declaration. The parameters are complete only if there are no problems. */
-export function parseParameters(declaration: unknown): {
-  parameters: Parameters;
-  problems: DeclarationProblem[];
-} {
+export function parseParameters(declaration: unknown): { parameters: Parameters; problems: JsonProblem[] } {
   const parameters = new Map<string, Parameter>();
-  const problems: DeclarationProblem[] = [];
-  if (!isObject(declaration)) {
-    return { parameters, problems: [aboutValue([], 'must be an object of types by parameter name')] };
-  }
+  const problems: JsonProblem[] = [];
+  if (!isObject(declaration))
+    return {
+      parameters,
+      problems: [aboutValue([], '"parameters" must be an object of types by parameter name')],
+    };
   for (const [key, value] of Object.entries(declaration)) {
     const isOptional = key.endsWith('?');
     const name = isOptional ? key.slice(0, -1) : key;
-    if (name === '') problems.push(aboutName([key], 'must have a name'));
-    if (parameters.has(name)) problems.push(aboutName([key], 'is declared twice'));
+    if (name === '') problems.push(aboutName([key], `${quote(key)} must have a name`));
+    if (parameters.has(name)) problems.push(aboutName([key], `${quote(key)} is declared twice`));
     const fields = isObject(value) ? value : { type: value };
     problems.push(...checkFields(fields, value, [key]));
     parameters.set(name, { ...(fields as object as Parameter), name, isOptional });
@@ -94,34 +83,30 @@ export function describeParameter({ type, accept, isOptional, description }: Par
 }
 
 function checkFields(
-  { type, description, accept }: Record<string, unknown>,
+  { type, description, accept, ...others }: Record<string, unknown>,
   value: unknown,
-  path: readonly string[],
-): DeclarationProblem[] {
-  const isShort = !isObject(value);
-  const unknown = isShort ? [] : Object.keys(value).filter((field) => !FIELDS.includes(field));
-  const problems = unknown.map((field) =>
-    aboutName([...path, field], `is unknown; expected ${FIELDS.join(', ')}`),
+  path: JsonPath,
+): JsonProblem[] {
+  const problems = Object.keys(others).map((field) =>
+    aboutName([...path, field], `${quote(field)} is unknown; expected type, description, accept`),
   );
-  if (!PARAMETER_TYPES.some((known) => known === type)) {
+  const types = PARAMETER_TYPES.join(', ');
+  if (isObject(value) && type === undefined)
+    problems.push(aboutValue(path, `${quote(path[0])} must have a "type": ${types}`));
+  else if (!PARAMETER_TYPES.some((known) => known === type)) {
     const nearest = typeof type === 'string' ? findNearest(type, PARAMETER_TYPES) : undefined;
     const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-    const problem = `must be one of ${PARAMETER_TYPES.join(', ')}${suggestion}`;
-    const isGiven = isShort || type !== undefined;
-    problems.push(
-      isGiven
-        ? aboutValue(isShort ? path : [...path, 'type'], problem)
-        : aboutValue(path, `must have a "type": ${PARAMETER_TYPES.join(', ')}`),
-    );
+    const [place, subject] = isObject(value) ? [[...path, 'type'], 'type'] : [path, path[0]];
+    problems.push(aboutValue(place, `${quote(subject)} must be one of ${types}${suggestion}`));
   }
   if (description !== undefined && (typeof description !== 'string' || description === ''))
-    problems.push(aboutValue([...path, 'description'], 'must be a non-empty string'));
+    problems.push(aboutValue([...path, 'description'], '"description" must be a non-empty string'));
   if (accept !== undefined && !isListOfMediaTypes(accept))
     problems.push(
-      aboutValue([...path, 'accept'], 'must be a list of media types, such as ["application/pdf"]'),
+      aboutValue([...path, 'accept'], '"accept" must be a list of media types, such as ["application/pdf"]'),
     );
   if (accept !== undefined && type !== 'document')
-    problems.push(aboutName([...path, 'accept'], 'requires the type document'));
+    problems.push(aboutName([...path, 'accept'], '"accept" requires the type document'));
   return problems;
 }
 
@@ -130,16 +115,8 @@ function isListOfMediaTypes(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every(isMediaType);
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function aboutName(path: DeclarationProblem['path'], problem: string): DeclarationProblem {
-  return { path, isAboutName: true, problem };
-}
-
-function aboutValue(path: DeclarationProblem['path'], problem: string): DeclarationProblem {
-  return { path, isAboutName: false, problem };
+function quote(value: unknown): string {
+  return JSON.stringify(value);
 }
 
 /** What an input is, as the service sees it. */
@@ -176,6 +153,38 @@ export function checkInputs(
     mismatches.push({ name, code: 'unknown', nearest });
   }
   return mismatches;
+}
+
+const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
+  string: 'a string',
+  document: 'a document',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+
+/** Describes how an input does not match. */
+export function describeMismatch(mismatch: Mismatch, parameters: Parameters): string {
+  switch (mismatch.code) {
+    case 'missing':
+      return `missing input ${mismatch.name} (${mismatch.parameter.type})`;
+    case 'unknown': {
+      const { name, nearest } = mismatch;
+      const all = [...parameters.keys()].join(', ');
+      const known = all === '' ? 'the workflow has none' : `expected ${all}`;
+      return `unknown parameter "${name}"; ${nearest === undefined ? known : `did you mean "${nearest}"?`}`;
+    }
+    case 'not-accepted':
+      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
+    case 'mistyped': {
+      const { parameter, found } = mismatch;
+      const expected = NOUNS[parameter.type];
+      if (found.type !== 'malformed-document') return `must be ${expected}, found ${NOUNS[found.type]}`;
+      return `must be ${expected}; ${parameter.type === 'document' ? found.problem : 'found a document'}`;
+    }
+  }
 }
 
 function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {

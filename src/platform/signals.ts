@@ -15,6 +15,7 @@ const MAX_ENDING = 500;
 export class Interruption {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
+  /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
   readonly #final = new AbortController();
   readonly #impatient = new AbortController();
   readonly #overdue = new AbortController();
@@ -24,14 +25,12 @@ export class Interruption {
   readonly signal = this.#first.signal;
   /** Aborts with the InterruptedError of the first signal when a second one arrives. */
   readonly second = this.#second.signal;
-  /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
-  readonly final = this.#final.signal;
   /** Aborts half a second after the second signal, when files must not delay the exit any longer. */
   readonly impatient = this.#impatient.signal;
 
   constructor(private readonly context: Pick<Context, 'onSignal' | 'clock'>) {
     // Every watched run adds listeners.
-    setMaxListeners(0, this.signal, this.second, this.final, this.impatient);
+    setMaxListeners(0, this.signal, this.second, this.#final.signal, this.impatient);
     this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
@@ -42,7 +41,7 @@ export class Interruption {
 
   /** Settles like the promise, or rejects with the InterruptedError of the next signal: the first one, then the final one. */
   raceWithSignal<T>(promise: Promise<T>): Promise<T> {
-    return untilAborted(promise, this.signal.aborted ? this.final : this.signal);
+    return untilAborted(promise, this.signal.aborted ? this.#final.signal : this.signal);
   }
 
   /** Like raceWithSignal; what is opened after the signal is closed again. */

@@ -9,9 +9,9 @@ import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import {
   checkInputs,
+  describeMismatch,
   type InputKind,
   isBase64,
-  type Mismatch,
   parseDataUriHead,
 } from '../parameters/declaration.js';
 import { type Member, parseMembers } from '../text/json/members.js';
@@ -338,11 +338,14 @@ function readValues(
   { parameters, output }: Pick<Workflow, 'parameters' | 'output'>,
 ): InputValues {
   const kinds = new Map([...inputs].map(([name, { kind }]) => [name, kind]));
-  const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
-  if (mismatches.length > 0) {
-    const problems = mismatches.map((mismatch) => `inputs.${mismatch.name} ${describe(mismatch)}`);
+  const problems =
+    parameters === undefined
+      ? []
+      : checkInputs(parameters, kinds).map(
+          (one) => `inputs.${one.name}: ${describeMismatch(one, parameters)}`,
+        );
+  if (problems.length > 0)
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
-  }
   const values = new Map<string, unknown>([...(parameters?.keys() ?? [])].map((name) => [name, null]));
   const returned = wholePlaceholders(output);
   for (const [name, { kind, value, uri }] of inputs)
@@ -355,26 +358,4 @@ function asReturned(name: string, value: unknown, uri: string | undefined): unkn
   if (uri !== undefined) return Object.assign({ toJSON: () => uri }, value);
   const limit = `the sandbox returns data URIs of at most ${MAX_RETURNED / MIB} MiB`;
   throw new Rejection(413, `inputs.${name} is too large for the output "{{${name}}}": ${limit}.`);
-}
-
-function describe(mismatch: Mismatch): string {
-  switch (mismatch.code) {
-    case 'missing':
-      return `is missing (${mismatch.parameter.type})`;
-    case 'unknown':
-      return 'is not a parameter of the Start Node';
-    case 'not-accepted':
-      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
-    case 'mistyped':
-      return describeType(mismatch.parameter.type, mismatch.found);
-  }
-}
-
-function describeType(type: string, found: InputKind): string {
-  if (found.type === 'malformed-document' && type === 'document')
-    return `is not a valid document: ${found.problem}`;
-  if (found.type === 'string' && type === 'document')
-    return 'must be a document: data:<media type>;base64,<data>';
-  const foundType = found.type === 'malformed-document' ? 'document' : found.type;
-  return `must be of type ${type}, found ${foundType}`;
 }

@@ -1,6 +1,6 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
-import type { JsonProblem } from '../text/json/positions.js';
+import { aboutName, aboutValue, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 
@@ -34,15 +34,13 @@ interface Failure {
 /** The values of inputs by name; an optional parameter without an input is null. */
 export type InputValues = ReadonlyMap<string, unknown>;
 
-type Path = JsonProblem['path'];
-
 /** Parses `{"workflows": [...]}`; with problems, what is returned is not complete. */
 export function parseWorkflows(definition: unknown) {
   const problems: JsonProblem[] = [];
   return { workflows: new DefinitionParser(problems).parse(definition), problems };
 }
 
-/** Collects the mistakes, whose messages begin with their path, such as `workflows[0].steps[2].duration`. */
+/** Collects the mistakes, whose messages begin with the name of the value. */
 class DefinitionParser {
   constructor(private readonly problems: JsonProblem[]) {}
 
@@ -50,23 +48,29 @@ class DefinitionParser {
     const { workflows } = this.#object(definition, [], ['workflows']);
     const entries = this.#list(workflows, ['workflows']);
     const parsed = entries.map((entry, index) => this.#workflow(entry, ['workflows', index]));
-    parsed.forEach(({ id }, index) => {
-      const first = parsed.findIndex((other) => other.id === id);
-      if (first < index && id !== '')
-        this.#report(['workflows', index, 'id'], `is the same as workflows[${first}].id; ids must be unique`);
-    });
+    const seen = new Set<string>();
+    for (const [index, { id }] of parsed.entries()) {
+      if (id !== '' && seen.has(id)) this.#report(['workflows', index, 'id'], 'must be unique');
+      seen.add(id);
+    }
     return parsed;
   }
 
-  #workflow(value: unknown, path: Path): Workflow {
+  #workflow(value: unknown, path: JsonPath): Workflow {
     const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
     const fields = this.#object(value, path, known);
     const steps = this.#list(fields.steps, [...path, 'steps']).map((step, index) =>
       this.#step(step, [...path, 'steps', index]),
     );
-    const parameters = this.#parameters(fields.parameters, [...path, 'parameters']);
+    const { parameters, problems } = parseParameters(fields.parameters);
+    for (const { path: rest, ...problem } of problems)
+      this.problems.push({ path: [...path, 'parameters', ...rest], ...problem });
     const output = fields.output === undefined ? {} : this.#object(fields.output, [...path, 'output']);
-    this.#placeholders(output, [...path, 'output'], parameters);
+    for (const { text, path: place } of textsIn(output, [...path, 'output']))
+      for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
+        const problem = placeholderProblem(name, parameters);
+        if (problem !== undefined) this.problems.push(aboutValue(place, problem));
+      }
     return {
       id: this.#text(fields.id, [...path, 'id']),
       versionName: this.#text(fields.versionName, [...path, 'versionName']),
@@ -80,93 +84,74 @@ class DefinitionParser {
     };
   }
 
-  #parameters(value: unknown, path: Path): Parameters {
-    const { parameters, problems } = parseParameters(value);
-    for (const { path: rest, problem, isAboutName } of problems) {
-      const place = pathText(path) + rest.map((segment) => `[${JSON.stringify(segment)}]`).join('');
-      this.problems.push({ path: [...path, ...rest], isAboutName, message: `${place} ${problem}` });
-    }
-    return parameters;
-  }
-
-  #step(value: unknown, path: Path): Step {
+  #step(value: unknown, path: JsonPath): Step {
     const { name, duration } = this.#object(value, path, ['name', 'duration']);
     const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
-    if (ms === undefined) this.#report([...path, 'duration'], 'must be a duration such as "1.5s"');
+    if (ms === undefined) this.#report([...path, 'duration'], 'must be a duration, such as "1.5s"');
     return { name: this.#text(name, [...path, 'name']), duration: ms ?? 0 };
   }
 
-  #failure(value: unknown, path: Path, steps: readonly Step[], parameters: Parameters): Failure {
+  #failure(value: unknown, path: JsonPath, steps: readonly Step[], parameters: Parameters): Failure {
     const fields = this.#object(value, path, ['step', 'message', 'when']);
     const step = this.#text(fields.step, [...path, 'step']);
     if (step !== '' && !steps.some(({ name }) => name === step))
       this.#report([...path, 'step'], `must be one of the steps: ${steps.map((s) => s.name).join(', ')}`);
     const when = fields.when === undefined ? {} : this.#object(fields.when, [...path, 'when']);
-    for (const name of Object.keys(when)) this.#placeholder(name, [...path, 'when', name], parameters, true);
+    for (const name of Object.keys(when)) {
+      const problem = placeholderProblem(name, parameters);
+      if (problem !== undefined) this.problems.push(aboutName([...path, 'when', name], problem));
+    }
     return { step, message: this.#text(fields.message, [...path, 'message']), when };
   }
 
-  #placeholders(template: unknown, path: Path, parameters: Parameters): void {
-    if (typeof template === 'string')
-      for (const [, name = ''] of template.matchAll(PLACEHOLDER))
-        this.#placeholder(name, path, parameters, false);
-    else if (typeof template === 'object' && template !== null)
-      for (const [key, value] of Object.entries(template))
-        this.#placeholders(value, [...path, Array.isArray(template) ? Number(key) : key], parameters);
-  }
-
-  /** Reports a placeholder that no input can fill. */
-  #placeholder(name: string, path: Path, parameters: Parameters, isAboutName: boolean): void {
-    if (parameters.has(name)) return;
-    const dot = name.lastIndexOf('.');
-    const owner = dot < 0 ? undefined : parameters.get(name.slice(0, dot));
-    if (owner?.type === 'object' || owner?.type === 'array') return;
-    const members = owner?.type === 'document' ? DOCUMENT_MEMBERS.map((one) => `${owner.name}.${one}`) : [];
-    if (members.includes(name)) return;
-    const known = [...parameters.keys(), ...members];
-    const nearest = findNearest(name, known);
-    const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
-    const subject = isAboutName ? JSON.stringify(name) : `{{${name}}}`;
-    const place = isAboutName ? path.slice(0, -1) : path;
-    this.#report(path, `has ${subject}, which is no parameter; ${fix}`, isAboutName, place);
-  }
-
-  #object(value: unknown, path: Path, known?: readonly string[]): Record<string, unknown> {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  #object(value: unknown, path: JsonPath, known?: readonly string[]): Record<string, unknown> {
+    if (!isObject(value)) {
       this.#report(path, 'must be an object');
       return {};
     }
-    for (const name of Object.keys(value)) {
-      if (known === undefined || known.includes(name)) continue;
-      const problem = `has an unknown field ${JSON.stringify(name)}; expected ${known.join(', ')}`;
-      this.#report([...path, name], problem, true, path);
-    }
-    return value as Record<string, unknown>;
+    const unknown = Object.keys(value).filter((name) => known?.includes(name) === false);
+    for (const name of unknown)
+      this.#report([...path, name], `is unknown; expected ${known?.join(', ')}`, aboutName);
+    return value;
   }
 
-  #list(value: unknown, path: Path): unknown[] {
-    const isList = Array.isArray(value);
-    if (!isList || value.length === 0) this.#report(path, isList ? 'is empty' : 'must be an array');
-    return isList ? value : [];
+  #list(value: unknown, path: JsonPath): unknown[] {
+    if (Array.isArray(value) && value.length > 0) return value;
+    this.#report(path, 'must be a list that is not empty');
+    return [];
   }
 
-  #text(value: unknown, path: Path): string {
+  #text(value: unknown, path: JsonPath): string {
     if (typeof value === 'string' && value !== '') return value;
     this.#report(path, 'must be a non-empty string');
     return '';
   }
 
-  /** Reports a mistake in a value, or in its name, at the `place` that the message begins with. */
-  #report(path: Path, problem: string, isAboutName = false, place = path): void {
-    this.problems.push({ path, isAboutName, message: `${pathText(place)} ${problem}` });
+  #report(path: JsonPath, problem: string, about = aboutValue): void {
+    this.problems.push(about(path, `${nameOf(path)} ${problem}`));
   }
+}
+
+/** Returns `"duration"`, or `each of "steps"` for an element of a list. */
+function nameOf(path: JsonPath): string {
+  const name = path.findLast((segment) => typeof segment === 'string');
+  if (name === undefined) return 'the file';
+  return name === path.at(-1) ? JSON.stringify(name) : `each of ${JSON.stringify(name)}`;
 }
 
 const DOCUMENT_MEMBERS = ['bytes', 'mediaType', 'sha256'];
 
-function pathText(path: Path): string {
-  const text = path.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${segment}`)).join('');
-  return text.slice(1) || 'the file';
+/** Returns why no input can fill a placeholder; undefined if one can. */
+function placeholderProblem(name: string, parameters: Parameters): string | undefined {
+  const dot = name.lastIndexOf('.');
+  const owner = dot < 0 ? undefined : parameters.get(name.slice(0, dot));
+  if (owner?.type === 'object' || owner?.type === 'array') return undefined;
+  const members = owner?.type === 'document' ? DOCUMENT_MEMBERS.map((one) => `${owner.name}.${one}`) : [];
+  const known = [...parameters.keys(), ...members];
+  if (known.includes(name)) return undefined;
+  const nearest = findNearest(name, known);
+  const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
+  return `${JSON.stringify(name)} is no parameter; ${fix}`;
 }
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
@@ -179,19 +164,21 @@ const ONLY_PLACEHOLDER = /^\{\{([^{}]+)\}\}$/;
  * the value itself, of any type; an unknown placeholder is left unchanged.
  */
 export function fillTemplate(template: unknown, values: InputValues): unknown {
-  if (typeof template === 'string') return fillText(template, values);
-  if (Array.isArray(template)) return template.map((entry) => fillTemplate(entry, values));
-  if (typeof template !== 'object' || template === null) return template;
-  return Object.fromEntries(
-    Object.entries(template).map(([key, value]) => [key, fillTemplate(value, values)]),
+  return JSON.parse(JSON.stringify(template), (_name, value) =>
+    typeof value === 'string' ? fillText(value, values) : value,
   );
 }
 
 /** Returns the names of the placeholders that are a whole string. */
 export function wholePlaceholders(template: unknown): Set<string> {
-  if (typeof template === 'string') return new Set(ONLY_PLACEHOLDER.exec(template)?.slice(1) ?? []);
-  if (typeof template !== 'object' || template === null) return new Set();
-  return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
+  return new Set([...textsIn(template)].flatMap(({ text }) => ONLY_PLACEHOLDER.exec(text)?.slice(1) ?? []));
+}
+
+/** Yields the strings in a JSON value. */
+function* textsIn(value: unknown, path: JsonPath = []): Generator<{ text: string; path: JsonPath }> {
+  if (typeof value === 'string') yield { text: value, path };
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value)) yield* textsIn(member, [...path, key]);
 }
 
 function fillText(text: string, values: InputValues): unknown {

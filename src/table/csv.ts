@@ -167,7 +167,6 @@ function encodingOf([first, second]: Buffer): string {
  * CRLF, LF or CR, a quote within a cell that does not begin with one is text, and blanks may follow a closing quote.
  */
 class RecordSplitter {
-  readonly #name: string;
   /** Matches what ends an unquoted cell. */
   readonly #end: RegExp;
   /** The line of the record, from 1. */
@@ -180,8 +179,10 @@ class RecordSplitter {
   /** Whether the file was UTF-8 so far. */
   isUtf8 = true;
 
-  constructor(name: string, delimiter: string) {
-    this.#name = name;
+  constructor(
+    private readonly name: string,
+    delimiter: string,
+  ) {
     this.#end = new RegExp(`[\\r\\n]|${delimiter.replace(/[$^.*+?|()[\]{}\\]/, '\\$&')}`, 'gu');
   }
 
@@ -262,7 +263,7 @@ class RecordSplitter {
   }
 
   #error(problem: string): BatchFileError {
-    return new BatchFileError(`${this.#name}:${this.#line}: is not CSV: ${problem}`);
+    return new BatchFileError(`${this.name}:${this.#line}: is not CSV: ${problem}`);
   }
 }
 

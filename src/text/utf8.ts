@@ -16,6 +16,12 @@ export function findInvalidUtf8(bytes: Buffer): number {
   return 0;
 }
 
+/** Returns the line and the column of an offset, both from 1; columns count characters. */
+export function lineAndColumn(bytes: Buffer, offset: number): { line: number; column: number } {
+  const lines = bytes.subarray(0, offset).toString('utf8').split('\n');
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
+}
+
 export interface Line {
   bytes: Buffer;
   /** From 1. */

@@ -1,11 +1,5 @@
 /** The table of settings as the JSON Schema that editors read: config.schema.json, written by `npm run schema`. */
-import {
-  CONFIG_FILE,
-  type NameSchema,
-  SETTINGS,
-  type Setting,
-  type ValueSchema,
-} from '../../src/config/settings-table.js';
+import { CONFIG_FILE, SETTINGS, type Setting, type ValueSchema } from '../../src/config/settings-table.js';
 
 type Json = Record<string, unknown>;
 
@@ -14,8 +8,8 @@ export function createJsonSchema(): Json {
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...toJsonSchema(CONFIG_FILE) };
 }
 
-function toJsonSchema(schema: ValueSchema | NameSchema): Json {
-  if ('shorthand' in schema && schema.shorthand !== undefined) {
+function toJsonSchema(schema: ValueSchema): Json {
+  if (schema.shorthand !== undefined) {
     const { shorthand, description, ...object } = schema;
     return { description, anyOf: [toJsonSchema(shorthand), toJsonSchema(object)] };
   }

@@ -54,7 +54,7 @@ describe('--header-file', () => {
       runCli(['run', 'w', '--base-url', 'https://h.example', '--header-file', path]);
     expect(await run('none')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('--header-file: '),
+      stderr: expect.stringContaining('--header-file none: '),
     });
     expect(await run('-')).toMatchObject({
       exitCode: 2,

@@ -126,12 +126,12 @@ describe('the schema', () => {
       );
     const validator = new Validator(schema as Schema, '7');
     // What a schema cannot express.
-    const beyondSchema = ['invalid-base-url', 'unknown-profile'];
+    const beyondSchema = /^unknown profile|^"baseUrl" (?!must be a URL)/;
     let valid = 0;
     fc.assert(
       fc.property(file, (text) => {
         const content = JSON.parse(text);
-        const errors = checkConfig(content).filter(({ code }) => !beyondSchema.includes(code));
+        const errors = checkConfig(content).filter(({ message }) => !beyondSchema.test(message));
         expect({ text, valid: errors.length === 0 }).toEqual({
           text,
           valid: validator.validate(content).valid,

@@ -156,7 +156,7 @@ test('parameters: wfr, the strict sandbox and a model reject the same inputs, an
       });
       if (isAccepted) return;
       expect(namesIn(checked.stderr, isAboutInput)).toEqual(expected);
-      expect(namesIn(unchecked.stderr, (line, name) => line.includes(`inputs.${name} `))).toEqual(expected);
+      expect(namesIn(unchecked.stderr, (line, name) => line.includes(`inputs.${name}: `))).toEqual(expected);
     }),
     { numRuns: 150 },
   );

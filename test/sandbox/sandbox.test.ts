@@ -116,8 +116,8 @@ describe('sandbox: the service', () => {
       'The fields "worfklowId" and "workflowId" differ.',
     ],
     ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice must be a document'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer must be of type string, found number'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice: must be a document, found a string'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer: must be a string, found a number'],
     [
       trigger({ invoice: 'data:application/pdf;base64,a?b=', customer: 'x' }),
       422,
@@ -129,8 +129,8 @@ describe('sandbox: the service', () => {
       'is not a multiple of four',
     ],
     [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
-    [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
-    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
+    [trigger({ customer: 'x' }), 422, 'inputs.invoice: missing input invoice (document)'],
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer: must be a string, found an array'],
   ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
     const { sandbox } = await startTestSandbox();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
@@ -175,7 +175,7 @@ describe('sandbox: the service', () => {
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
       `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
     ]);
-    expect(answer.body.error?.message).toContain('inputs.label must be of type string, found array');
+    expect(answer.body.error?.message).toContain('inputs.label: must be a string, found an array');
     const piece = Buffer.alloc(16 * 1024 * 1024, ' ');
     const tooLarge = [...Array<Buffer>(16).fill(piece), trigger({ label: 'x' }, SLOW)];
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', tooLarge)).status).toBe(413);
@@ -334,8 +334,8 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await run('amount=5', 'tag:=[]');
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.customer is missing (string); inputs.amount must be of type ' +
-        'number, found string; inputs.tag is not a parameter of the Start Node.',
+      '| The inputs do not match the Start Node: inputs.customer: missing input customer (string); ' +
+        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?.',
     );
   });
 
@@ -352,7 +352,7 @@ describe('wfr sandbox --workflows', () => {
       });
       const body = trigger({ customer: 'x', scan: `data:${type};base64,aaaa` }, 'w1');
       const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
-      const rejected = `inputs.scan must be application/pdf or image/*, found ${type}`;
+      const rejected = `inputs.scan: must be application/pdf or image/*, found ${type}`;
       expect(answer.status).toBe(isAccepted ? 201 : 422);
       if (!isAccepted) expect(answer.body.error?.message).toContain(rejected);
     },
@@ -376,63 +376,54 @@ describe('wfr sandbox --workflows', () => {
     ['{', 'w.json:1:2: '],
     ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"; remove one of the two'],
     [Buffer.from('{"é": 1}', 'latin1'), 'w.json:1:3: not UTF-8; save the file as UTF-8'],
-    [{}, 'workflows must be an array'],
-    [{ workflows: [] }, 'workflows is empty'],
-    [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
-    [{ workflows: [{ ...valid, id: '' }] }, 'workflows[0].id must be a non-empty string'],
-    [{ workflows: [valid, valid] }, 'workflows[1].id is the same as workflows[0].id'],
-    [
-      { workflows: [{ ...valid, parameters: { n: 'int' } }] },
-      'workflows[0].parameters["n"] must be one of string, document',
-    ],
+    [{}, '"workflows" must be a list that is not empty'],
+    [{ workflows: [] }, '"workflows" must be a list that is not empty'],
+    [{ workflows: [], more: 1 }, '"more" is unknown; expected workflows'],
+    [{ workflows: [{ ...valid, id: '' }] }, '"id" must be a non-empty string'],
+    [{ workflows: [valid, valid] }, '"id" must be unique'],
+    [{ workflows: [{ ...valid, parameters: { n: 'int' } }] }, '"n" must be one of string, document'],
     [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean number?'],
     [
       { workflows: [{ ...valid, parameters: [] }] },
-      'parameters must be an object of types by parameter name',
+      '"parameters" must be an object of types by parameter name',
     ],
-    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, 'parameters["?"] must have a name'],
-    [
-      { workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] },
-      'parameters["n?"] is declared twice',
-    ],
-    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, 'parameters["n"] must have a "type": string'],
+    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, '"?" must have a name'],
+    [{ workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] }, '"n?" is declared twice'],
+    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, '"n" must have a "type": string'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'strng' } } }] },
-      'parameters["n"]["type"] must be one of string, document, number, boolean, object, array; did you mean string?',
+      '"type" must be one of string, document, number, boolean, object, array; did you mean string?',
     ],
-    [
-      { workflows: [{ ...valid, parameters: { n: { type: null } } }] },
-      'parameters["n"]["type"] must be one of',
-    ],
+    [{ workflows: [{ ...valid, parameters: { n: { type: null } } }] }, '"type" must be one of'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'number', typ: 1 } } }] },
-      'parameters["n"]["typ"] is unknown; expected type, description, accept',
+      '"typ" is unknown; expected type, description, accept',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', description: '' } } }] },
-      'parameters["n"]["description"] must be a non-empty string',
+      '"description" must be a non-empty string',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: ['pdf'] } } }] },
-      'parameters["n"]["accept"] must be a list of media types, such as ["application/pdf"]',
+      '"accept" must be a list of media types, such as ["application/pdf"]',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: [] } } }] },
-      'parameters["n"]["accept"] must be a list of media types, such as',
+      '"accept" must be a list of media types, such as',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', accept: ['a/b'] } } }] },
-      'parameters["n"]["accept"] requires the type document',
+      '"accept" requires the type document',
     ],
-    [{ workflows: [{ ...valid, steps: [] }] }, 'workflows[0].steps is empty'],
+    [{ workflows: [{ ...valid, steps: [] }] }, '"steps" must be a list that is not empty'],
     [
       { workflows: [{ ...valid, steps: [{ name: 'x', duration: 5 }] }] },
-      'workflows[0].steps[0].duration must be a duration',
+      '"duration" must be a duration, such as "1.5s"',
     ],
-    [{ workflows: [{ ...valid, output: [] }] }, 'workflows[0].output must be an object'],
+    [{ workflows: [{ ...valid, output: [] }] }, '"output" must be an object'],
     [
       { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
-      'workflows[0].failure.step must be one of the steps: only',
+      '"step" must be one of the steps: only',
     ],
   ])('wfr sandbox --workflows: the definition %j is rejected with its position', async (definition, text) => {
     const { exitCode, stderr } = await sandboxWith(definition);
@@ -460,13 +451,13 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await sandboxWith(text.replace('"1" ,', '"x",'));
     expect(exitCode).toBe(2);
     expect(stderr.match(/w\.json:.*/g)).toEqual([
-      'w.json:5:22: workflows[0].versionName must be a non-empty string',
-      'w.json:7:47: workflows[0].steps[0].duration must be a duration such as "1.5s"',
-      'w.json:7:52: workflows[0].steps[0] has an unknown field "durations"; expected name, duration',
-      'w.json:9:18: workflows[0].output.total has {{amout}}, which is no parameter; did you mean amount?',
-      'w.json:11:18: workflows[0].output.list[0] has {{scan.byte}}, which is no parameter; did you mean scan.bytes?',
-      'w.json:11:35: workflows[0].output.list[1] has {{other}}, which is no parameter; expected amount, scan, meta',
-      'w.json:13:62: workflows[0].failure.when has "amuont", which is no parameter; did you mean amount?',
+      'w.json:5:22: "versionName" must be a non-empty string',
+      'w.json:7:47: "duration" must be a duration, such as "1.5s"',
+      'w.json:7:52: "durations" is unknown; expected name, duration',
+      'w.json:9:18: "amout" is no parameter; did you mean amount?',
+      'w.json:11:18: "scan.byte" is no parameter; did you mean scan.bytes?',
+      'w.json:11:35: "other" is no parameter; expected amount, scan, meta',
+      'w.json:13:62: "amuont" is no parameter; did you mean amount?',
     ]);
   });
 

@@ -15,16 +15,6 @@ import { parseUrl } from '../../text/url.js';
 import { SUBTOPICS, TOPICS } from '../help/topics.js';
 import { choicesOf } from '../shared/flags.js';
 
-/**
- * Returns what the last word is; undefined where nothing is allowed. The commands that the words name must have been
- * defined in the program.
- */
-export function findCursor(words: readonly string[], program: Command): Cursor | undefined {
-  const line = new CommandLine(program);
-  for (const word of words.slice(0, -1)) line.take(word);
-  return line.locate(words.at(-1) ?? '');
-}
-
 class CommandLine {
   /** The program until a command is named; undefined after an unknown one. */
   #command: Command | undefined;
@@ -47,6 +37,7 @@ class CommandLine {
     else this.#takeFlag(word);
   }
 
+  /** Returns what the last word is; undefined where nothing is allowed. */
   locate(word: string): Cursor | undefined {
     if (this.#command === undefined) return undefined;
     if (this.#pendingFlag !== undefined) return this.#cursor(word, expectedValue(this.#pendingFlag));
@@ -173,17 +164,21 @@ interface Cursor extends LineBefore {
 }
 
 /**
- * Prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the description. A line with an
+ * Completes the last word, and prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the description. A line with an
  * empty candidate asks the shell for files: tab, `files` or `folders`, tab, the start of the word before the path. Errors
- * are ignored: a message would garble the line that is being typed.
+ * are ignored: a message would garble the line that is being typed. The commands that the words name must have been
+ * defined in the program.
  */
 export async function complete(
-  locate: () => Cursor | undefined,
+  words: readonly string[],
+  program: Command,
   hasDescriptions: boolean,
   context: Context,
 ): Promise<Exit> {
   try {
-    const cursor = locate();
+    const line = new CommandLine(program);
+    for (const word of words.slice(0, -1)) line.take(word);
+    const cursor = line.locate(words.at(-1) ?? '');
     if (cursor !== undefined)
       await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
   } catch {

@@ -58,8 +58,8 @@ function defineCallback(command: Command, start: Start): void {
     .allowUnknownOption()
     .action((shell: string | undefined, words: readonly string[]) =>
       start(async (context) => {
-        const { complete, findCursor } = await import('./complete.js');
-        return complete(() => findCursor(words, command.parent ?? command), shell !== 'bash', context);
+        const { complete } = await import('./complete.js');
+        return complete(words, command.parent ?? command, shell !== 'bash', context);
       }),
     );
 }

@@ -5,9 +5,10 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { checkConfig } from '../../config/check-config.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
-import type { ServiceFlags } from '../../config/resolve-setting.js';
+import { readNamedFile, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
@@ -16,9 +17,8 @@ import { exitOf } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { findPositions, lineAndColumn, pointerTo } from '../../text/json/positions.js';
+import { type JsonFile, parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
-import { stripByteOrderMark } from '../../text/utf8.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { runCommand } from '../shared/session.js';
@@ -41,12 +41,11 @@ async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, cont
     await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
   }
-  const { findConfigErrors } = await import('../../config/parse-config.js');
-  const errors = await findConfigErrors(read.bytes, location.path);
-  for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
-  if (errors.length > 0) return ExitCode.usage;
+  const file = parseJsonFile(read.bytes, location.path, checkConfig);
+  for (const problem of file.problems) await context.stdout.write(`${sanitize(problem)}\n`);
+  if (file.problems.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  const findings = await checkFiles(read.bytes, location.path, context);
+  const findings = await checkFiles(file, location.path, context);
   const reporter = await Reporter.open(decidePresentation(flags, context), context);
   for (const warning of warnings) reporter.warn(warning);
   for (const { isWarning, text } of findings) {
@@ -114,10 +113,8 @@ const CHECKS = {
 } as const;
 
 /** Returns `path:line:column: finding` for each file and program of a profile. The config file must be valid. */
-async function checkFiles(file: Buffer, path: string, context: Context): Promise<Finding[]> {
-  const bytes = stripByteOrderMark(file);
-  const { positions } = findPositions(bytes);
-  const { profiles = {} } = JSON.parse(bytes.toString('utf8')) as ConfigContent;
+async function checkFiles(file: JsonFile, path: string, context: Context): Promise<Finding[]> {
+  const { profiles = {} } = file.value as ConfigContent;
   const findings: Finding[] = [];
   for (const [profile, settings] of Object.entries(profiles)) {
     for (const [setting, check] of Object.entries(CHECKS)) {
@@ -125,8 +122,7 @@ async function checkFiles(file: Buffer, path: string, context: Context): Promise
       const [name = ''] = typeof value === 'string' ? [value] : (value ?? []);
       const finding = value === undefined ? undefined : await check(name, dirname(path), context);
       if (finding === undefined) continue;
-      const pointer = ['profiles', profile, setting].reduce(pointerTo, '');
-      const { line, column } = lineAndColumn(bytes, positions.get(pointer)?.value ?? 0);
+      const { line, column } = file.placeOf(['profiles', profile, setting], 'value');
       const text = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}: ${finding.text}`;
       findings.push({ ...finding, text });
     }
@@ -147,9 +143,9 @@ async function checkReadable(name: string, folder: string, context: Context): Pr
 
 /** Tells when the first of the certificates expires. */
 async function checkCertificates(name: string, folder: string, context: Context): Promise<Finding> {
-  const { findCertificates, readPemFile } = await import('../../config/tls.js');
+  const { findCertificates } = await import('../../config/tls.js');
   try {
-    const certificates = findCertificates(await readPemFile('it', name, folder, context));
+    const certificates = findCertificates(await readNamedFile('it', name, folder, context));
     const expiry = Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
     const left = expiry - context.clock.now();
     const date = new Date(expiry).toISOString().slice(0, 10);

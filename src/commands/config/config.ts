@@ -1,9 +1,9 @@
 /** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
-import { open, unlink } from 'node:fs/promises';
+import { unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
-import { type ConfigError, checkConfig } from '../../config/check-config.js';
+import { redactUrl } from '../../config/base-url.js';
+import { checkConfig } from '../../config/check-config.js';
 import {
   type ConfigLocation,
   chooseProfile,
@@ -14,19 +14,14 @@ import {
 import {
   isOn,
   type RawSetting,
-  resolveSetting,
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
   type SettingSources,
+  settingValues,
 } from '../../config/resolve-setting.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
-import {
-  findTokenSource,
-  formatTokenCommand,
-  formatTokenSource,
-  type TokenLocation,
-} from '../../config/token-source.js';
+import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -34,6 +29,7 @@ import { describeParameter, type Parameter } from '../../parameters/declaration.
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import type { JsonProblem } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -98,7 +94,7 @@ const FIRST: ReadonlyMap<string, string> = new Map([
   ['token', 'set WFR_TOKEN or --token-file'],
 ]);
 
-type SettingRow = { name: string; value: string; source: string; isDim?: boolean };
+type SettingRow = SourcedValue & { name: string; isDim?: boolean };
 
 /** Returns a line for each setting, and below it one for each that it overrides. `state` is that of the config file. */
 function asText(
@@ -116,19 +112,15 @@ function asText(
     ...settings.filter(({ name }) => FIRST.has(name)),
     ...settings.filter((one) => isSet(one) && !FIRST.has(one.name)),
   ];
-  const rows = ordered.flatMap(({ name, value, source, overridden = [], tokens }): SettingRow[] => {
+  const row = (name: string, one: SourcedValue, isDim: boolean): SettingRow => {
+    return { name: sanitize(name), value: sanitize(one.value), source: place(one.source), isDim };
+  };
+  const rows = ordered.flatMap(({ name, value, source, overridden = [] }) => {
     const isDefault = source === 'default';
     const first = { value: value ?? '(not set)', source: (isDefault && FIRST.get(name)) || source };
-    const [shown = first, ...others] = tokens ?? [first, ...overridden];
-    const text = (one: SourcedValue) => ({ value: sanitize(one.value), source: place(one.source) });
-    const shortName = sanitize(name.replace(/^workflows\..*\.parameters\./, '  '));
     return [
-      { name: shortName, ...text(shown), isDim: isDefault && value !== undefined },
-      ...others.map((one) => ({
-        name: '',
-        ...text({ ...one, source: `${one.source} (overridden)` }),
-        isDim: true,
-      })),
+      row(name.replace(/^workflows\..*\.parameters\./, '  '), first, isDefault && value !== undefined),
+      ...overridden.map((one) => row('', { ...one, source: `${one.source} (overridden)` }, true)),
     ];
   });
   const unset = settings.filter((one) => !isSet(one)).map(({ name }) => name);
@@ -179,15 +171,11 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
 /** Writes a file that only its owner can read, in a folder that only its owner can read unless it exists. */
 async function writeNewFile(path: string, text: string): Promise<void> {
   await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-  } catch (error) {
-    await unlink(path).catch(() => {});
+  await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch(async (error) => {
+    // Part of it may have been written, but not to a file that exists already.
+    if (errorCode(error) !== 'EEXIST') await unlink(path).catch(() => {});
     throw error;
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** The profile without --profile. */
@@ -203,7 +191,7 @@ function createFirstConfig(flags: ServiceFlags, context: Context): ConfigContent
   });
   const settings = { baseUrl: SETTINGS.baseUrl.examples[0], ...Object.fromEntries(given), workflows: {} };
   const content = { defaultProfile: profile, profiles: { [profile]: settings } };
-  const problems = checkConfig(content).map(describeFlag);
+  const problems = checkConfig(content).map((problem) => describeFlag(problem, flags));
   if (problems.length > 0) throw new UsageError(problems);
   return content;
 }
@@ -219,22 +207,13 @@ function toAbsolute(name: keyof ProfileSettings, value: string | boolean, { cwd 
   return path.startsWith('~/') || path === '' ? path : absolutePath(path, cwd);
 }
 
-/** Describes a mistake as one in the flag that gave the value. */
-function describeFlag(error: ConfigError): string {
-  const setting = SETTINGS[String(error.path[2]) as keyof ProfileSettings];
-  switch (error.code) {
-    case 'invalid-name':
-      return `--profile ${error.path.at(-1) || '""'}: ${error.schema.description}`;
-    case 'invalid-base-url':
-      return `--base-url ${redactUrl(error.value) || '""'}: ${baseUrlProblem(error.value, error.allowHttp)}`;
-    case 'wrong-type':
-    case 'invalid-value': {
-      const value = error.schema.isSensitive ? '' : ` ${error.value || '""'}`;
-      return `${setting.flag}${value}: must be ${error.schema.title}`;
-    }
-    default:
-      return `${setting.flag}: is not valid in a profile`;
-  }
+/** Describes a mistake as one in the flag that gave the value, which is of the right type. */
+function describeFlag({ path: [, , name], message }: JsonProblem, flags: ServiceFlags): string {
+  if (name === undefined) return `--profile: ${message}`;
+  const { flag = '', title, isSensitive } = SETTINGS[name as SettingName];
+  if (name === 'baseUrl')
+    return message.replace('"baseUrl"', flag).replace('"allowHttp": true', '--allow-http');
+  return `${flag}${isSensitive ? '' : ` ${flags[name as SettingName] || '""'}`}: must be ${title}`;
 }
 
 interface SourcedValue {
@@ -250,8 +229,6 @@ interface EffectiveSetting {
   source: string;
   /** The values that this one overrides. */
   overridden?: readonly SourcedValue[];
-  /** Where the token is, and the sources that it overrides, in the text. */
-  tokens?: readonly SourcedValue[];
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -280,24 +257,15 @@ function plainSetting(name: SettingName, sources: SettingSources): EffectiveSett
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: formatSource(raw.source) };
   };
-  const raw = resolveSetting(name, sources);
-  if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
-  const { kind } = raw.source;
-  const withoutFlags = { ...sources, flags: {} };
-  const below = [
-    ...(kind === 'flag' ? [resolveSetting(name, withoutFlags)] : []),
-    ...(kind === 'flag' || kind === 'variable'
-      ? [resolveSetting(name, { ...withoutFlags, context: { env: {} } })]
-      : []),
-  ];
-  const overridden = new Map(
-    below.flatMap((one) => {
-      if (one === undefined || one.source.kind === 'default') return [];
-      const other = describe(one);
-      return [[other.source, other] as const];
-    }),
-  );
-  return { name, ...describe(raw), ...(overridden.size > 0 && { overridden: [...overridden.values()] }) };
+  const values = settingValues(name, sources);
+  const set = values.filter(({ source }, index) => index === 0 || source.kind !== 'default');
+  return withOverridden(name, set.map(describe));
+}
+
+/** Returns a setting with the first value, which overrides the others. */
+function withOverridden(name: string, [first, ...overridden]: readonly SourcedValue[]): EffectiveSetting {
+  const { value, source } = first ?? { value: undefined, source: 'default' };
+  return { name, value, source, ...(overridden.length > 0 && { overridden }) };
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
@@ -318,17 +286,15 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 /** One setting for all sources of a token. */
 function tokenSetting(sources: ServiceSources): EffectiveSetting {
   const { flags, context } = sources;
-  const { location, withheld, ignored, overridden } = findTokenSource(sources);
+  const { location, withheld, overridden } = findTokenSource(sources);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };
   }
-  const source = formatTokenSource(location);
-  const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
-  const tokens = [location, ...overridden].map((one) => {
+  const describe = (one: TokenLocation) => {
     return { value: describeLocation(one, context), source: formatSource(one.source) };
-  });
-  return { name: 'token', value: describeLocation(location, context), source: source + override, tokens };
+  };
+  return withOverridden('token', [location, ...overridden].map(describe));
 }
 
 /** Returns where the token is, never the token. */

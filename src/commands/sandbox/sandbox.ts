@@ -23,7 +23,7 @@ import {
   startSandbox,
 } from '../../sandbox/server.js';
 import { BUILT_IN_WORKFLOWS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
-import { locateProblems } from '../../text/json/positions.js';
+import { parseJsonFile } from '../../text/json/json-file.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -250,14 +250,9 @@ async function loadWorkflows(
   const bytes = await readFile(file).catch((error) => {
     throw new UsageError([`${path}: ${describeSystemError(error)}`]);
   });
-  let workflows: readonly Workflow[] = [];
-  const problems = locateProblems(bytes, path, (definition) => {
-    const parsed = parseWorkflows(definition);
-    workflows = parsed.workflows;
-    return parsed.problems;
-  });
+  const { value, problems } = parseJsonFile(bytes, path, (definition) => parseWorkflows(definition).problems);
   if (problems.length > 0) throw new UsageError(problems);
-  return workflows;
+  return parseWorkflows(value).workflows;
 }
 
 /** Returns the workflows with every run failing at `step`; workflows without it are unchanged. Throws UsageError. */

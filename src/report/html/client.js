@@ -118,7 +118,7 @@ function choose(predicate, text) {
   isChosen = predicate ?? (() => true);
   search.value = choice.value = '';
   chosen.hidden = predicate === undefined;
-  chosen.textContent = text.length > 80 ? `${text.slice(0, 78)}…` : text;
+  chosen.textContent = `${text.length > 80 ? `${text.slice(0, 78)}…` : text} ×`;
   filter();
 }
 

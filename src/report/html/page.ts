@@ -72,7 +72,7 @@ const renderRunsTable = (count: number) => markup`
 <h2 id="all">${count === 1 ? 'The run' : 'All runs'}</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
 <form class="filters" role="search" hidden>
-<label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
+<label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
 <label>Outcome <select name="outcome"><option value="">all</option></select></label>
 <button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show all runs</span>
 <output></output>
@@ -102,7 +102,7 @@ function renderOverview(entries: readonly Entry[], startedAt: number, durationMs
   const common = [commonText('workflow', entries), commonText('version', entries)].filter(Boolean).join(', ');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
+<p class="note">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
 </header>
 ${entries.length === 1 ? '' : renderOutcomes(counts, entries.length)}`;
 }
@@ -110,10 +110,10 @@ ${entries.length === 1 ? '' : renderOutcomes(counts, entries.length)}`;
 function renderOutcomes(counts: readonly Count[], all: number): Markup {
   return markup`<section aria-label="Outcomes">
 ${renderShares(counts, all)}
-<dl class="counts">
+<dl class="figures">
 ${counts.map(
   ([{ label, tone }, runs]) =>
-    markup`<div class="${tone}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, all)}</small></dd></div>\n`,
+    markup`<div><dt class="outcome ${tone}">${label}</dt><dd>${formatCount(runs)} <small>${formatPercent(runs, all)}</small></dd></div>\n`,
 )}</dl>
 </section>`;
 }
@@ -262,7 +262,7 @@ function renderDurations(entries: readonly Entry[]): Markup {
   return markup`
 <section aria-labelledby="durations">
 <h2 id="durations">Durations</h2>
-<dl class="stats">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
+<dl class="figures">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
 ${renderHistogram(bins, median, p95)}
 <p class="note">Runs that finished or failed; the highest bar is ${pluralize(Math.max(...bins.counts), 'run')}. The lines mark the median and the 95th percentile.</p>
 </section>`;
@@ -295,12 +295,11 @@ function renderHistogram(
     const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
     // Even a single run must be visible.
     const height = Math.max(1.5, (runs / highest) * 100);
-    const kind = rest ? markup` class="rest"` : '';
-    return markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${kind}><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
+    return markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
   });
   const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
   const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;
-  return markup`<svg class="chart bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
+  return markup`<svg class="bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
 ${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
 ${renderAxis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
 }
@@ -345,11 +344,7 @@ type Part = string | number | Markup | readonly Markup[];
 
 /** Escapes the values of the template, except Markup. Attributes must be in double quotes. */
 function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(
-    strings
-      .map((string, index) => string + (index < parts.length ? toHtml(parts[index] ?? '') : ''))
-      .join(''),
-  );
+  return new Markup(String.raw({ raw: strings }, ...parts.map(toHtml)));
 }
 
 function toHtml(part: Part): string {

@@ -1,6 +1,5 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
 import { decodeString, forEachMember } from './members.js';
-import { pointerTo } from './positions.js';
 import { JsonScanner } from './scanner.js';
 
 const OBJECT = 0x7b;
@@ -18,9 +17,9 @@ export function parsePointer(pointer: string): string[] | undefined {
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Returns the pointer of segments. */
-export function pointerOf(segments: readonly string[]): string {
-  return segments.reduce(pointerTo, '');
+/** Returns the pointer of names and indexes. */
+export function pointerOf(segments: readonly (string | number)[]): string {
+  return segments.map((one) => `/${String(one).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 /** The deepest value on the way of a pointer, and the number of segments that lead to it: all of them if it exists. */
@@ -43,10 +42,7 @@ export function followPointer(json: Uint8Array, segments: readonly string[]): Po
 /** Returns the number of elements of an array. */
 export function countElements(array: Uint8Array): number {
   let count = 0;
-  forEachElement(array, () => {
-    count++;
-    return true;
-  });
+  for (const _element of elementsOf(array)) count++;
   return count;
 }
 
@@ -60,11 +56,7 @@ function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
     });
   } else if (value[0] === ARRAY && /^(0|[1-9]\d*)$/.test(segment)) {
     let index = Number(segment);
-    forEachElement(value, (start, end) => {
-      if (index-- > 0) return true;
-      child = value.subarray(start, end);
-      return false;
-    });
+    for (const [start, end] of elementsOf(value)) if (index-- === 0) return value.subarray(start, end);
   }
   return child;
 }
@@ -77,8 +69,8 @@ function isName(token: Uint8Array, name: Buffer): boolean {
   return mayBeEscaped && token.includes(BACKSLASH) && name.equals(Buffer.from(decodeString(token)));
 }
 
-/** Calls `onElement` with the offsets of each element of an array, until it returns false. */
-function forEachElement(array: Uint8Array, onElement: (start: number, end: number) => boolean): void {
+/** Yields the offsets of each element of an array. */
+function* elementsOf(array: Uint8Array): Generator<[start: number, end: number], void, void> {
   const scanner = new JsonScanner(array, 1);
   let elementStart: number | undefined;
   scanner.next();
@@ -87,7 +79,7 @@ function forEachElement(array: Uint8Array, onElement: (start: number, end: numbe
     if (depth === 1 && token === ',') continue;
     elementStart ??= start;
     if (depth > 1) continue;
-    if (!onElement(elementStart, end)) return;
+    yield [elementStart, end];
     elementStart = undefined;
   }
 }

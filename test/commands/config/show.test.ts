@@ -65,7 +65,7 @@ describe('wfr config show', () => {
       allowHttp: at('false', 6),
       token: {
         value: '(hidden, printed by pass with 2 arguments)',
-        source: `tokenCommand of profile prod in ${path}:7`,
+        source: `profile prod in ${path}:7`,
       },
       headerFile: { value: null, source: 'default' },
       caFile: { value: null, source: 'default' },
@@ -86,9 +86,10 @@ describe('wfr config show', () => {
     const { settings, path } = await shown(['--profile', 'prod'], env);
     expect(settings.token).toEqual({
       value: '(hidden, printed by pass with 2 arguments)',
-      source: `tokenCommand of profile prod in ${path}:7, WFR_TOKEN is ignored`,
+      source: `profile prod in ${path}:7`,
+      overridden: [{ value: '(hidden)', source: 'WFR_TOKEN' }],
     });
-    expect((await shown([], env)).settings.token).toEqual({ value: '(hidden)', source: 'WFR_TOKEN' });
+    expect((await shown([], env)).settings.token).toMatchObject({ value: '(hidden)', source: 'WFR_TOKEN' });
   });
 
   test('config show: an empty profile leaves the defaults', async () => {
@@ -194,7 +195,7 @@ describe('wfr config show', () => {
       interval: { value: '1s', source: '--interval' },
       maxInterval: { value: '5s', source: '--max-interval' },
       timeout: { value: '9s', source: '--timeout' },
-      token: { value: '(hidden, in x)', source: '--token-file x' },
+      token: { value: '(hidden, in x)', source: '--token-file' },
     });
     const empty = { WFR_BASE_URL: '', WFR_ALLOW_HTTP: '', WFR_WORKFLOW_ID_FIELD: '', WFR_TOKEN: '' };
     expect((await shown([], empty)).settings.baseUrl.value).toBe('https://h.example/v1');

@@ -115,7 +115,7 @@ describe('run: in the sandbox', () => {
     const result = await runCli(['run', INVOICE, 'customer:=5', 'extra=x'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.invoice is missing (document); inputs.customer must be of type string, found number; inputs.extra is not a parameter of the Start Node.',
+      '| The inputs do not match the Start Node: inputs.invoice: missing input invoice (document); inputs.customer: must be a string, found a number; inputs.extra: unknown parameter "extra"; expected invoice, customer.',
     );
     expect(posts()).toBe(1);
     expect(sandbox.runCount()).toBe(0);

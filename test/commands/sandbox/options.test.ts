@@ -102,7 +102,7 @@ describe('--from-profile', () => {
     const unchecked = await run('order', 'amount=5', '--no-check-parameters');
     expect(unchecked).toMatchObject({
       exitCode: 5,
-      stderr: expect.stringContaining('inputs.scan is missing'),
+      stderr: expect.stringContaining('inputs.scan: missing input scan'),
     });
     expect(await run('free', 'anything:=1')).toMatchObject({ exitCode: 0 });
     expect((await run('claims')).stderr).toContain('nor a workflow of profile my test');

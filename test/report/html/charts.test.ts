@@ -65,7 +65,7 @@ describe('--report html: the histogram of durations', () => {
       'durations',
     );
     expect(texts(html, 'title')).toEqual(['1s to 1.1s: 199 runs', '1.5s or more: 1 run']);
-    expect(html).toContain('<rect x="15.06" y="98.5" width="0.88" height="1.5" class="rest">');
+    expect(html).toContain('<rect x="15.06" y="98.5" width="0.88" height="1.5">');
     expect(texts(html, 'li')).toEqual(['0', '400ms', '800ms', '1.2s longer']);
   });
 

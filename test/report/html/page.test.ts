@@ -35,10 +35,10 @@ describe('--report html', () => {
     const { html } = await watched();
     expect(textOf(html, /<h1>(.*?)<\/h1>/)).toBe('2 of 6 runs finished');
     expect(textOf(html, /<title>(.*?)<\/title>/)).toBe('2 of 6 runs finished - wfr');
-    expect(textOf(html, /<p class="facts">(.*?)<\/p>/)).toMatch(
+    expect(textOf(html, /<p class="note">(.*?)<\/p>/)).toMatch(
       /^Began 2026-01-02 03:04:05 UTC , last changed 4\.0s later\. /,
     );
-    expect(textOf(html, /<dl class="counts">(.*?)<\/dl>/s)).toBe(
+    expect(textOf(html, /<dl class="figures">(.*?)<\/dl>/s)).toBe(
       'finished 2 33.3 % failed 3 50.0 % running 1 16.7 %',
     );
   });
@@ -156,7 +156,7 @@ describe('--report html: text from the service', () => {
     // Apart from style, script and data, every tag is one of the page's own.
     const markup = html.replace(/<(style|script)([^>]*)>.*?<\/\1>/gs, '<$1$2>');
     const NAME =
-      'id|class|role|type|name|lang|charset|content|http-equiv|scope|datetime|hidden|width|height|d|x|y';
+      'id|class|role|type|name|lang|charset|content|http-equiv|scope|size|datetime|hidden|width|height|d|x|y';
     const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?| href="#run-\\d+"`;
     const left = markup.replace(new RegExp(`</?[a-z][a-z0-9]*(${attribute})*/?>`, 'g'), '');
     expect(left.replace('<!doctype html>', '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#39);)/);

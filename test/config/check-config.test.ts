@@ -12,12 +12,12 @@ const profile = (settings: string) => `{"profiles": {"p": ${settings}}}`;
 const AT_SERVICE = '"baseUrl": "https://h.example"';
 
 const SECRET =
-  'appears to contain a secret; keep it out of this file: set "tokenFile" to the path of a file that contains it, or "tokenCommand" to a command that prints it';
+  'appears to contain a secret; keep it out of the config file: set "tokenFile" to the path of a file that contains it, or "tokenCommand" to a command that prints it';
 
 type InvalidFile = [name: string, text: string | Buffer, ...errors: string[]];
 
 const INVALID_FILES: InvalidFile[] = [
-  ['an empty file', '', '1:1: the file is empty; write {"profiles": {}}'],
+  ['an empty file', '', '1:1: the file is empty; expected a JSON object'],
   ['a list', '[]', '1:1: the file must be an object with profiles, such as {"profiles":{}}; found a list'],
   [
     'a truncated file',

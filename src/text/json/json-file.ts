@@ -1,0 +1,144 @@
+/** Parses a JSON file that a person writes: each mistake has its line, its column and a fix. */
+import { isUtf8 } from 'node:buffer';
+import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../utf8.js';
+import { decodeString } from './members.js';
+import { pointerOf } from './pointer.js';
+import { JsonScanner, type JsonSyntaxCode, JsonSyntaxError } from './scanner.js';
+
+/** The names and indexes that lead to a value. */
+export type JsonPath = readonly (string | number)[];
+
+/** One mistake in the value of a JSON file. */
+export interface JsonProblem {
+  path: JsonPath;
+  /** Whether it is about the last name of the path, rather than its value. */
+  isAboutName: boolean;
+  message: string;
+}
+
+/** Returns a mistake in a value, or one that it lacks something. */
+export function aboutValue(path: JsonPath, message: string): JsonProblem {
+  return { path, isAboutName: false, message };
+}
+
+/** Returns a mistake in the last name of a path, or in its being there. */
+export function aboutName(path: JsonPath, message: string): JsonProblem {
+  return { path, isAboutName: true, message };
+}
+
+/** Returns the members of an object; none of any other value. */
+export function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+/** Returns whether a JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Lines and columns count from 1. */
+type Place = ReturnType<typeof lineAndColumn>;
+
+export interface JsonFile {
+  /** Not to be used if there are problems. */
+  value: unknown;
+  /** `path:line:column: message` for each mistake, in their order. */
+  problems: string[];
+  /** Returns where a value begins or its name, if it has one; of a missing value, the value that it is missing in. */
+  placeOf(path: JsonPath, part: 'name' | 'value'): Place;
+}
+
+/** Parses a file (UTF-8, with or without byte order mark), and collects its mistakes with those that `check` finds in its value. */
+export function parseJsonFile(
+  file: Buffer,
+  path: string,
+  check: (value: unknown) => readonly JsonProblem[],
+): JsonFile {
+  const bytes = stripByteOrderMark(file);
+  const describe = ({ line, column }: Place, message: string) => `${path}:${line}:${column}: ${message}`;
+  const failed = (offset: number, message: string): JsonFile => {
+    const place = lineAndColumn(bytes, offset);
+    return { value: undefined, problems: [describe(place, message)], placeOf: () => place };
+  };
+  if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
+  try {
+    const { positions, duplicates } = findPositions(bytes);
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const offsetOf = (path: JsonPath, part: 'name' | 'value'): number =>
+      positions.get(pointerOf(path))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
+    const placed = [
+      ...check(value).map(({ path, isAboutName, message }) => {
+        return { offset: offsetOf(path, isAboutName ? 'name' : 'value'), message };
+      }),
+      ...duplicates.map(({ offset, name }) => {
+        return { offset, message: `duplicate name ${JSON.stringify(name)}; remove one of the two` };
+      }),
+    ].sort((a, b) => a.offset - b.offset);
+    const problems = placed.map(({ offset, message }) => describe(lineAndColumn(bytes, offset), message));
+    return { value, problems, placeOf: (path, part) => lineAndColumn(bytes, offsetOf(path, part)) };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return failed(error.offset, describeSyntaxError(error, bytes));
+  }
+}
+
+/** Offsets in bytes: of the name (of the value itself, if it has none), and of the value. */
+interface Position {
+  name: number;
+  value: number;
+}
+
+/**
+ * Finds every value of a JSON text, by JSON Pointer (RFC 6901), and every name that an object contains twice. Throws
+ * JsonSyntaxError, also when a string has an unpaired surrogate.
+ */
+export function findPositions(bytes: Uint8Array) {
+  const positions = new Map<string, Position>();
+  const duplicates: { offset: number; name: string }[] = [];
+  const path: (string | number)[] = [];
+  let nameStart = 0;
+  const scanner = new JsonScanner(bytes);
+  while (scanner.next()) {
+    const { token, start, end } = scanner;
+    const last = path.length - 1;
+    const segment = path[last];
+    const text = token === 'key' || token === 'string' ? decodeString(bytes.subarray(start, end)) : '';
+    if (!text.isWellFormed()) throw new JsonSyntaxError('unpaired-surrogate', start);
+    if (token === '}' || token === ']') path.pop();
+    else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
+    else if (token === 'key') {
+      nameStart = start;
+      path[last] = text;
+      if (positions.has(pointerOf(path))) duplicates.push({ offset: start, name: text });
+    } else if (token !== ':' && token !== ',') {
+      positions.set(pointerOf(path), { name: typeof segment === 'string' ? nameStart : start, value: start });
+      if (token === '{' || token === '[') path.push(token === '{' ? '' : 0);
+    }
+  }
+  return { positions, duplicates };
+}
+
+/** How to fix a syntax error, by its code and by the text that it is at: what other formats allow, and common typos. */
+const SYNTAX_FIXES: readonly { code?: JsonSyntaxCode; text?: RegExp; fix: string }[] = [
+  { code: 'unexpected-end', fix: 'the file may have been cut off: close what is open' },
+  { code: 'unterminated-string', fix: 'close it with a double quote' },
+  { code: 'control-character', fix: 'write \\n for a new line and \\t for a tab' },
+  { code: 'invalid-escape', fix: 'write \\\\ for a backslash' },
+  { code: 'invalid-number', fix: 'write it as in 0.5' },
+  { code: 'unpaired-surrogate', fix: 'write the whole character' },
+  { code: 'trailing-text', fix: 'remove everything after the object' },
+  { text: /^(\/[/*]|#)/, fix: 'JSON has no comments: remove this one' },
+  { text: /^'/, fix: 'write text in double quotes' },
+  { code: 'missing-comma', text: /^["{[]/, fix: 'write a comma before it' },
+  { text: /^[}\]]/, fix: 'remove the comma before it, or add what should follow' },
+  { text: /^[A-Za-z_$]/, fix: 'write text and names in double quotes' },
+];
+
+function describeSyntaxError(error: JsonSyntaxError, bytes: Buffer): string {
+  if (bytes.toString('utf8').trim() === '') return 'the file is empty; expected a JSON object';
+  const found = bytes.subarray(error.offset, error.offset + 2).toString('utf8');
+  const match = SYNTAX_FIXES.find(
+    ({ code = error.code, text }) => code === error.code && (text?.test(found) ?? true),
+  );
+  return match === undefined ? error.reason : `${error.reason}; ${match.fix}`;
+}
