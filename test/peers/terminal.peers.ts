@@ -153,11 +153,11 @@ describe('terminal', () => {
     const narrow = /RUNNING {2}1\/4 {2}\d.*/;
     await screen.waitFor(table(whole));
     for (const [columns, line] of [
-      [40, narrow],
+      [38, narrow],
       [80, whole],
-      [50, whole],
+      [52, whole],
       [120, whole],
-      [30, narrow],
+      [32, narrow],
       [80, whole],
     ] as const) {
       screen.resize(columns, 24);
