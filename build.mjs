@@ -16,7 +16,11 @@ const bundle = await rolldown({
   input: { main: entry },
   platform: 'node',
   // Its module for import() asks for its own path, which a file inside an executable does not have.
-  resolve: { alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') } },
+  resolve: {
+    alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') },
+    // A module is known by its path in this project, also where node_modules is a link.
+    symlinks: false,
+  },
   plugins: [
     importRawText(),
     replaceUnusedParts(),
