@@ -38,7 +38,7 @@ const KINDS: Readonly<Partial<Record<RowState, readonly LineKind[]>>> = {
 const KINDS_OF_END: readonly LineKind[] = ['first', 'accepted', 'ended'];
 
 export class RowLines {
-  readonly #offsets: Readonly<Record<LineKind, PagedArray<number>>> = {
+  readonly #offsets: Readonly<Record<LineKind, PagedArray>> = {
     held: offsets(),
     moved: offsets(),
     first: offsets(),
@@ -125,7 +125,7 @@ function onDisk(
   };
 }
 
-const offsets = () => new PagedArray<number>((size) => new Float64Array(size));
+const offsets = () => new PagedArray(Float64Array);
 
 /** Bytes that are read at once; a line may be longer. */
 const BLOCK_SIZE = 64 * 1024;

@@ -42,20 +42,20 @@ const MAX_LABELS = 10_000;
 const MAX_FAILED_IDS = 1_000;
 
 export class RowStates {
-  readonly #states = new PagedArray((size) => new Uint8Array(size));
-  readonly #before = new PagedArray((size) => new Uint8Array(size));
-  readonly #settled = new PagedArray((size) => new Uint8Array(size));
+  readonly #states = new PagedArray(Uint8Array);
+  readonly #before = new PagedArray(Uint8Array);
+  readonly #settled = new PagedArray(Uint8Array);
   /** 1 for rows that are not in the table any more. */
-  readonly #gone = new PagedArray((size) => new Uint8Array(size));
+  readonly #gone = new PagedArray(Uint8Array);
   /** Rows that are gone and were begun. */
   #goneCount = 0;
   readonly #ids = new Map<number, string>();
   /** Why a row did not succeed, as the id of its reason plus 1. */
-  readonly #reasonIds = new PagedArray((size) => new Uint16Array(size));
+  readonly #reasonIds = new PagedArray(Uint16Array);
   readonly #reasons = new ReasonGroups<number>(MAX_REASONS);
   /** The reason to restore with the state before. */
-  readonly #reasonIdsBefore = new PagedArray((size) => new Uint16Array(size));
-  readonly #reasonIdsSettled = new PagedArray((size) => new Uint16Array(size));
+  readonly #reasonIdsBefore = new PagedArray(Uint16Array);
+  readonly #reasonIdsSettled = new PagedArray(Uint16Array);
   readonly #codes = new Map<number, ErrorCode | undefined>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   readonly #noResponse = this.#addGroup({ step: '', message: NO_RESPONSE }, 'unknown', 'unknown-outcome', 0);
@@ -231,7 +231,7 @@ export class RowStates {
     return id;
   }
 
-  #get(states: PagedArray<number>, row: number): RowState {
+  #get(states: PagedArray, row: number): RowState {
     return NUMBERED[states.get(row) ?? 0] ?? 'new';
   }
 
