@@ -19,38 +19,30 @@ export interface ErrorResponse {
 }
 
 /** What programs and later commands need to know of an error; what is not given is not so, or not known. */
-interface ErrorFacts {
-  /** Whether a run may exist whose id is unknown. */
-  runMayExist?: boolean;
-  /** Whether the error proves that the command created no run. */
-  createdNothing?: boolean;
-  /** Whether the same command might succeed without any change. */
-  isTemporary?: boolean;
-  response?: ErrorResponse | undefined;
-  /** An id that a response named and the service did not confirm. */
-  candidateId?: string | undefined;
-}
-
-export abstract class WfrError extends Error implements ErrorFacts {
+export abstract class WfrError extends Error {
   abstract readonly code: ErrorCode;
   /** How many requests to trigger the run were sent; undefined if the error is not about a trigger. */
   attempts?: number;
-  readonly runMayExist: boolean;
-  readonly createdNothing: boolean;
-  readonly isTemporary: boolean;
-  readonly response: ErrorResponse | undefined;
-  readonly candidateId: string | undefined;
+  /** Whether a run may exist whose id is unknown. */
+  readonly runMayExist: boolean = false;
+  /** Whether the error proves that the command created no run. */
+  readonly createdNothing: boolean = false;
+  /** Whether the same command might succeed without any change. */
+  readonly isTemporary: boolean = false;
+  readonly response?: ErrorResponse | undefined;
+  /** An id that a response named and the service did not confirm. */
+  readonly candidateId?: string | undefined;
 
   constructor(message: string, facts: ErrorFacts = {}, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
-    this.runMayExist = facts.runMayExist ?? false;
-    this.createdNothing = facts.createdNothing ?? false;
-    this.isTemporary = facts.isTemporary ?? false;
-    this.response = facts.response;
-    this.candidateId = facts.candidateId;
+    Object.assign(this, facts);
   }
 }
+
+type ErrorFacts = Partial<
+  Pick<WfrError, 'runMayExist' | 'createdNothing' | 'isTemporary' | 'response' | 'candidateId'>
+>;
 
 /** Invalid flags, inputs, files or configuration: all problems of one command line at once. */
 export class UsageError extends WfrError {
@@ -117,21 +109,26 @@ function isOpen(result: unknown): result is { close(): Promise<void> } {
   );
 }
 
+/** Faults of a connection that a retry does not fix. */
+const PERMANENT_FAULTS = [
+  'certificate',
+  'client-certificate',
+  'tls-rejected',
+  'not-tls',
+  'expects-tls',
+  'not-permitted',
+  'not-loopback',
+  'proxy-refused',
+] as const;
+
 export type NetworkFault =
+  | (typeof PERMANENT_FAULTS)[number]
   | 'dns-not-found'
   | 'dns-unavailable'
   | 'refused'
   | 'unreachable'
   | 'connect-timeout'
   | 'connect-reset'
-  | 'certificate'
-  | 'client-certificate'
-  | 'tls-rejected'
-  | 'not-tls'
-  | 'expects-tls'
-  | 'not-permitted'
-  | 'not-loopback'
-  | 'proxy-refused'
   | 'proxy-closed'
   | 'local'
   | 'reset'
@@ -143,17 +140,9 @@ export type NetworkFault =
   | 'too-large'
   | 'encoded';
 
-/** Faults of a connection that a retry does not fix. */
-export const PERMANENT_FAULTS: readonly NetworkFault[] = [
-  'certificate',
-  'client-certificate',
-  'tls-rejected',
-  'not-tls',
-  'expects-tls',
-  'not-permitted',
-  'not-loopback',
-  'proxy-refused',
-];
+function isPermanent(fault: NetworkFault): boolean {
+  return PERMANENT_FAULTS.some((permanent) => permanent === fault);
+}
 
 /** The part of an unusable 2xx that arrived: header names in lower case, the body decoded and truncated. */
 export interface ReceivedResponse {
@@ -170,7 +159,7 @@ export class NetworkError extends WfrError {
 
   /** Whether a retry cannot succeed. */
   get isPermanent(): boolean {
-    return PERMANENT_FAULTS.includes(this.fault);
+    return isPermanent(this.fault);
   }
 
   constructor(
@@ -193,7 +182,7 @@ export class NetworkError extends WfrError {
     super(
       `${fault} ${facts.code ?? ''}`,
       {
-        isTemporary: !PERMANENT_FAULTS.includes(fault) && fault !== 'too-large',
+        isTemporary: !isPermanent(fault) && fault !== 'too-large',
         response: status === undefined || proxy ? undefined : { status, requestId },
       },
       options,
@@ -230,13 +219,11 @@ export class UnreadableResponseError extends WfrError {
 }
 
 /** A response whose status is not 2xx. */
-export interface HttpErrorInfo {
+export interface HttpErrorInfo extends ErrorResponse {
   method: 'POST' | 'GET';
   /** The request's URL, without user info. */
   url: string;
   status: number;
-  /** The service's message, unsanitized; undefined if there was none. */
-  message?: string | undefined;
   /** The target of a redirect, without what may be secret. */
   location?: string | undefined;
   /** Whether the target is below `{base}/runs/`, so that it may be the run that was created. */
@@ -251,10 +238,6 @@ export interface HttpErrorInfo {
   tokenSource?: string | undefined;
   /** What to change for another token, as a sentence. */
   tokenFix?: string | undefined;
-  /** Retry-After in milliseconds. */
-  retryAfter?: number | undefined;
-  /** The id that the service gave the request, unsanitized. */
-  requestId?: string | undefined;
 }
 
 /** The service responded with a status other than 2xx. */

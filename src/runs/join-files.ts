@@ -8,7 +8,7 @@ import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import { listFirst } from '../text/quantity.js';
 import { PagedArray } from './log/compact-lists.js';
-import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
+import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
 import { rangesOf } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
@@ -61,8 +61,8 @@ interface FileFacts extends ResultsFile {
   rows: number;
   /** How many files are copies of others, and have no row. */
   copies: number;
-  /** The rows that the last command found. */
-  found: RowRanges | undefined;
+  /** Whether the last command found a row. */
+  hasFound: (row: number) => boolean;
   /** How many rows the table had last, if that is known. */
   total: number | undefined;
   /** Whether all rows of its shard were begun. */
@@ -75,7 +75,8 @@ interface FileFacts extends ResultsFile {
 export async function joinFiles(files: readonly ResultsFile[], uid?: number): Promise<JoinedFiles> {
   const rows = new RowStates();
   const lines = new RowLines();
-  const rowOwners = new RowOwners();
+  /** Which file each row was found in first, plus 1: in two bytes a row. */
+  const owners = new PagedArray(Uint16Array);
   const problems = new Set<string>();
   /** The rows that two files have, by the names of these. */
   const shared = new Map<string, Set<number>>();
@@ -85,14 +86,14 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   for (const [index, file] of files.entries()) {
     const facts: FileFacts = {
       ...{ ...file, header: undefined, rows: 0, copies: 0 },
-      ...{ found: undefined, total: undefined, isWhole: false, isLimited: false },
+      ...{ hasFound: () => true, total: undefined, isWhole: false, isLimited: false },
     };
     await readFileEvents(file, uid, (event) => {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
-      if (event.event === 'present') facts.found = event.rows;
+      if (event.event === 'present') facts.hasFound = rangesOf([event]);
       if (event.event === 'table' || event.event === 'stopped') {
         facts.total = event.rows ?? facts.total;
         facts.copies = event.copies ?? 0;
@@ -101,9 +102,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
         stoppedBy = event.event === 'stopped' ? event.code : undefined;
       }
       if (!isRowEvent(event)) return;
-      const owner = rowOwners.firstFileOf(event.row, index);
-      if (owner !== index) {
-        const both = `${files[owner]?.name} and ${file.name}`;
+      const owner = owners.get(event.row) || index + 1;
+      owners.set(event.row, owner);
+      if (owner !== index + 1) {
+        const both = `${files[owner - 1]?.name} and ${file.name}`;
         shared.set(both, (shared.get(both) ?? new Set()).add(event.row));
       }
       lines.add(event, rows.apply(event));
@@ -111,20 +113,15 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
     read.push(facts);
     for (const problem of headerProblems(facts, read[0])) problems.add(problem);
   }
-  const fileOf = (row: number) => read[rowOwners.firstFileOf(row, 0)] as FileFacts;
-  const isFound = read.map(({ found }) => (found === undefined ? () => true : rangesOf([{ rows: found }])));
-  rows.setFound((row) => isFound[rowOwners.firstFileOf(row, 0)]?.(row) ?? true);
+  const fileOf = (row: number) => read[(owners.get(row) || 1) - 1] as FileFacts;
+  rows.setFound((row) => fileOf(row).hasFound(row));
   for (const [row] of rows.entries()) if (!rows.isGone(row)) fileOf(row).rows++;
   const totals = read.flatMap(({ total: rowsOfFile }) => rowsOfFile ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const mixed = [...[...shared].map(describeShared), ...problems];
   const listed = mixed.slice(0, MAX_PROBLEMS);
   if (mixed.length > MAX_PROBLEMS) listed.push('more files do not belong together');
-  const {
-    missing,
-    problems: missed,
-    absent,
-  } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
+  const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
   return {
     ...{ rows, lines, missing, stoppedBy, header: read[0]?.header },
     total: total && read.reduce((sum, { copies }) => sum - copies, total),
@@ -172,26 +169,23 @@ export async function* readOutcomes(
 
 /** Reads how single rows stand. */
 export class OutcomeReader {
-  readonly #joined: JoinedFiles;
   readonly #readers = new Map<string, LineReader>();
 
-  readonly #isKept: boolean;
-
   /** `isKept`: whether the outputs of all rows stay on disk until they are used. */
-  constructor(joined: JoinedFiles, isKept = false) {
-    this.#joined = joined;
-    this.#isKept = isKept;
-  }
+  constructor(
+    private readonly joined: JoinedFiles,
+    private readonly isKept = false,
+  ) {}
 
   /** Throws BatchFileError if a file has changed, and the system's error. */
   read(row: number): Outcome {
-    const { rows, lines, fileOf } = this.#joined;
+    const { rows, lines, fileOf } = this.joined;
     const state = rows.recordedState(row);
     const { path, name, header } = fileOf(row);
     const reader = this.#readers.get(path) ?? new LineReader(path);
     this.#readers.set(path, reader);
     const record = lines.read(row, state, reader, name);
-    const run = record.run && this.#isKept ? lines.leaveOnDisk(row, record.run, reader, name) : record.run;
+    const run = record.run && this.isKept ? lines.leaveOnDisk(row, record.run, reader, name) : record.run;
     return toOutcome(row, { ...record, run, state: rows.state(row) }, header?.workflow);
   }
 
@@ -221,24 +215,6 @@ function headerProblems({ name, header }: FileFacts, first: FileFacts | undefine
     );
   return problems;
 }
-
-/** Remembers which file each row was found in first, in two bytes a row. */
-class RowOwners {
-  readonly #files = new PagedArray((size) => new Uint16Array(size));
-
-  /** Returns the index of the first file with this row: `file`, if there was none before. */
-  firstFileOf(row: number, file: number): number {
-    const first = this.#files.get(row) || file + 1;
-    this.#files.set(row, first);
-    return first - 1;
-  }
-}
-
-const NONE_MISSING: Pick<JoinedFiles, 'missing' | 'problems' | 'absent'> = {
-  missing: 0,
-  problems: [],
-  absent: [],
-};
 
 /** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
 function findMissingRows(

@@ -1,11 +1,5 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
-import {
-  type HttpError,
-  NetworkError,
-  type NetworkFault,
-  PERMANENT_FAULTS,
-  type SendState,
-} from '../errors.js';
+import { type HttpError, NetworkError, type NetworkFault, type SendState } from '../errors.js';
 import { parseTime } from '../text/quantity.js';
 
 /** A request that failed: without a usable response, or with a status that is not 2xx. */
@@ -59,7 +53,7 @@ export function decideResend(
 function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
   const { failure, sendState } = last;
   if (failure instanceof NetworkError) {
-    if (sendState === 'unsent') return !PERMANENT_FAULTS.includes(failure.fault);
+    if (sendState === 'unsent') return !failure.isPermanent;
     const isConnectionLost = failure.fault === 'reset' || failure.fault === 'stalled';
     const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
     return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);

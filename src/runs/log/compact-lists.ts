@@ -45,15 +45,16 @@ export class DigestList {
 
 /** Finds the entries of a list by their digest. */
 export class DigestIndex {
-  readonly #list: DigestList;
   readonly #mask: number;
   /** Entries plus 1; 0 is none. */
   readonly #heads: Uint32Array;
   readonly #next: Uint32Array;
 
   /** `length` is that of the list. */
-  constructor(list: DigestList, length: number) {
-    this.#list = list;
+  constructor(
+    private readonly list: DigestList,
+    length: number,
+  ) {
     const size = 2 ** Math.ceil(Math.log2(length + 2));
     this.#mask = size - 1;
     this.#heads = new Uint32Array(size);
@@ -62,7 +63,7 @@ export class DigestIndex {
 
   /** Adds an entry, which is found before those that were added earlier. */
   add(index: number): void {
-    const slot = this.#list.hash(index) & this.#mask;
+    const slot = this.list.hash(index) & this.#mask;
     this.#next[index] = this.#heads[slot] ?? 0;
     this.#heads[slot] = index + 1;
   }
@@ -77,7 +78,7 @@ export class DigestIndex {
     for (let entry = this.#heads[slot] ?? 0; entry !== 0; entry = this.#next[entry - 1] ?? 0) {
       const index = entry - 1;
       if (isTaken?.(index) !== true) {
-        if (this.#list.equals(index, other, otherIndex)) return index;
+        if (this.list.equals(index, other, otherIndex)) return index;
         before = entry;
       } else if (before === 0) this.#heads[slot] = this.#next[index] ?? 0;
       else this.#next[before - 1] = this.#next[index] ?? 0;
@@ -86,35 +87,31 @@ export class DigestIndex {
   }
 }
 
-interface Page<T> {
-  [index: number]: T;
+interface Page {
+  [index: number]: number;
 }
 
 const PAGE_SIZE = 16_384;
 
 /** Grows by pages, so that growing copies nothing and unused ranges take no memory. */
-export class PagedArray<T extends number | bigint> {
-  readonly #newPage: (size: number) => Page<T>;
-  readonly #pages: Page<T>[] = [];
+export class PagedArray {
+  readonly #pages: Page[] = [];
 
-  /** `newPage` returns a typed array of zeros. */
-  constructor(newPage: (size: number) => Page<T>) {
-    this.#newPage = newPage;
-  }
+  constructor(private readonly NewPage: new (size: number) => Page) {}
 
   /** Returns the number of a row; 0 or undefined if it was never set. */
-  get(row: number): T | undefined {
+  get(row: number): number | undefined {
     return this.#pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE];
   }
 
-  set(row: number, value: T): void {
+  set(row: number, value: number): void {
     const index = Math.floor(row / PAGE_SIZE);
-    this.#pages[index] ??= this.#newPage(PAGE_SIZE);
-    (this.#pages[index] as Page<T>)[row % PAGE_SIZE] = value;
+    this.#pages[index] ??= new this.NewPage(PAGE_SIZE);
+    (this.#pages[index] as Page)[row % PAGE_SIZE] = value;
   }
 
   /** Returns the rows whose number is not 0, in order; empty pages are skipped. */
-  *entries(): Generator<[row: number, value: T], void, void> {
+  *entries(): Generator<[row: number, value: number], void, void> {
     for (const [index, page] of Object.entries(this.#pages)) {
       for (let offset = 0; offset < PAGE_SIZE; offset++) {
         const value = page[offset];

@@ -4,7 +4,6 @@
  */
 import { BatchFileError } from '../../errors.js';
 import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
-import type { FileState } from '../../inputs/file-digests.js';
 import type { Facts } from '../../outcome/outcome.js';
 import { parseRun } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
@@ -13,89 +12,182 @@ import { parseMembers } from '../../text/json/members.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
-import { followsTornLine, isClaim, Ownership } from './lock.js';
+import { followsTornLine, isClaim, type Owner, Ownership } from './lock.js';
+
+// The members of each event
+
+/** What a member must be. */
+interface Check<T> {
+  accepts(value: unknown): value is T;
+  expected: string;
+}
+
+/** Limits the memory for row states; more rows than any real table has. */
+const MAX_ROWS = 100_000_000;
+
+const TEXT: Check<string> = { accepts: (value) => typeof value === 'string', expected: 'a string' };
+const ID = { accepts: matches(/./s), expected: 'an id' };
+const ROW = { accepts: isIntegerBetween(1, MAX_ROWS), expected: `a whole number from 1 to ${MAX_ROWS}` };
+const COUNT = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
+const SIZE = { accepts: isIntegerBetween(0, Number.MAX_SAFE_INTEGER), expected: 'a size in bytes' };
+const STATUS = { accepts: isIntegerBetween(100, 999), expected: 'an HTTP status' };
+const CODE: Check<ErrorCode> = {
+  accepts: (value): value is ErrorCode => TEXT.accepts(value) && Object.hasOwn(ERROR_CODES, value),
+  expected: 'the code of an error',
+};
+const DIGEST = { accepts: matches(/^[0-9a-f]{32}$/), expected: '32 hexadecimal digits' };
+/** Rows in order, both ends of each range included. */
+const RANGES: Check<RowRanges> = { accepts: isListOfRanges, expected: 'ranges of rows in order' };
+const NUMBER_TEXT = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
+const SHARD = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
+const RUN: Check<Run> = {
+  accepts: (value): value is Run => value !== undefined,
+  expected: 'a run with an id',
+};
+const TIME = optional({ accepts: Number.isFinite as Check<number>['accepts'], expected: 'a time' });
+const NAMES: Check<readonly string[]> = {
+  accepts: (value) => Array.isArray(value) && value.every(TEXT.accepts),
+  expected: 'names',
+};
+/** The digest of each input, by its name. */
+const DIGESTS = { accepts: isRecordOf(/^[0-9a-f]{64}$/), expected: 'digests by input' };
+/** The same of the inputs of all rows: 16 hexadecimal digits of salt, then 16 of the digest. */
+const SALTED_DIGESTS = { accepts: isRecordOf(/^[0-9a-f]{32}$/), expected: 'salted digests by input' };
+const OWNER = {
+  accepts: (value: unknown): value is Owner => isClaim({ owner: value, file: '' }),
+  expected: 'a process',
+};
 
 /** Why no run was created, or why its id is not known. */
-export interface RecordedError {
-  code: ErrorCode;
+const ERROR = {
+  code: CODE,
   /** One or more lines, not sanitized. */
-  reason: string;
+  reason: TEXT,
   /** The HTTP status of the response, and the id that the service gave the request. */
-  status?: number;
-  requestId?: string;
+  status: optional(STATUS),
+  requestId: optional(TEXT),
   /** An id that the response names and the service did not confirm. */
-  candidateId?: string;
-}
+  candidateId: optional(TEXT),
+};
 
 /** What happened to a row; a run outside of a batch is row 1. */
-export type RowEvent =
+const ROW_EVENTS = {
   /**
    * The row is in the table. `key` is the digest of its content, `written` of what the table has, if that names files,
-   * `place` of its path or label; 32 hexadecimal digits each. `held` says why it is not sent.
+   * `place` of its path or label. `held` says why it is not sent.
    */
-  | {
-      event: 'recorded';
-      row: number;
-      key: string;
-      written?: string;
-      place?: string;
-      label?: string;
-      held?: string;
-    }
+  recorded: {
+    row: ROW,
+    key: DIGEST,
+    written: optional(DIGEST),
+    place: optional(DIGEST),
+    label: optional(TEXT),
+    held: optional(TEXT),
+  },
   /** The row is found elsewhere. */
-  | { event: 'moved'; row: number; label?: string; place?: string; written?: string }
+  moved: { row: ROW, label: optional(TEXT), place: optional(DIGEST), written: optional(DIGEST) },
   /** The row is held no longer. */
-  | { event: 'released'; row: number }
+  released: { row: ROW },
   /** The row will be sent. `label` is how users know it; `inputs` are the names of its inputs, unless they are invalid. */
-  | { event: 'intent'; row: number; label?: string; inputs?: readonly string[] }
-  /** The request is about to be completed. `inputs` has the digest of each input, in the file of `run --once`. */
-  | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
-  | { event: 'accepted'; row: number; id: string }
+  intent: { row: ROW, label: optional(TEXT), inputs: optional(NAMES) },
+  /** The request is about to be completed. `inputs` is in the file of `run --once`. */
+  sent: { row: ROW, inputs: optional(DIGESTS) },
+  accepted: { row: ROW, id: ID },
   /** The last request, or the row itself, has created no run. */
-  | ({ event: 'refused'; row: number } & RecordedError)
+  refused: { row: ROW, ...ERROR },
   /** A run may have been created. */
-  | ({ event: 'unknown'; row: number } & RecordedError)
+  unknown: { row: ROW, ...ERROR },
   /** The user found that the attempt that is unknown has created no run. */
-  | { event: 'uncreated'; row: number }
+  uncreated: { row: ROW },
   /** The service no longer knows the run of an accepted row (404). */
-  | { event: 'lost'; row: number }
-  | { event: 'ended'; row: number; run: Run };
+  lost: { row: ROW },
+  ended: { row: ROW, run: RUN },
+};
 
-/** By name: 16 hexadecimal digits of salt, then 16 of the digest. */
-export type RecordedInputs = Readonly<Record<string, string>>;
+const FILE_EVENTS = {
+  /** What a file records: only a command with the same values may continue it. */
+  batch: {
+    workflow: TEXT,
+    baseUrl: TEXT,
+    shard: SHARD,
+    /** Of all rows. */
+    inputs: optional(SALTED_DIGESTS),
+    /** Set in the file of `run --once`: the key of its digests. */
+    salt: optional(DIGEST),
+    /** Set in the file of a batch: the key of the digests of its rows. */
+    rowSalt: optional(DIGEST),
+  },
+  /** `path` is a digest. */
+  file: { path: DIGEST, size: SIZE, ctime: NUMBER_TEXT, ino: NUMBER_TEXT, digest: DIGEST },
+  /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
+  present: { rows: RANGES, table: optional(DIGEST), places: optional(TEXT) },
+  /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
+  copy: { of: ROW, place: DIGEST },
+  /** The command that has found these rows came to its end. */
+  completed: {},
+  /** All rows of the shard were begun; the whole table has this many rows, the shard this many copies among them. */
+  table: { rows: COUNT, copies: optional(COUNT) },
+  /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
+  stopped: {
+    rows: optional(COUNT),
+    copies: optional(COUNT),
+    code: optional(CODE),
+    limit: optional(COUNT),
+  },
+};
 
-/** Identifies what a file records: only a command with the same values may continue it. */
-export interface Header {
-  workflow: string;
-  baseUrl: string;
-  shard: string;
-  /** Of all rows. */
-  inputs?: RecordedInputs;
-  /** Set in the file of a batch: the key of the digests of its rows, 32 hexadecimal digits. */
-  rowSalt?: string;
-  /** Set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
-  salt?: string;
-}
+/** Events that are not listed come from a newer wfr and are ignored. */
+const EVENTS = { ...ROW_EVENTS, ...FILE_EVENTS, open: { owner: OWNER, file: TEXT }, close: { by: TEXT } };
 
-/** Rows, as ranges in order, both ends included. */
+type Checked<C> = C extends Check<infer T> ? T : never;
+type OptionalName<Checks> = {
+  [Name in keyof Checks]: undefined extends Checked<Checks[Name]> ? Name : never;
+}[keyof Checks];
+/** An object that the checks accept. */
+type Valid<Checks> = { [Name in Exclude<keyof Checks, OptionalName<Checks>>]: Checked<Checks[Name]> } & {
+  [Name in OptionalName<Checks>]?: Exclude<Checked<Checks[Name]>, undefined>;
+};
+type EventOf<Events> = { [Name in keyof Events]: { event: Name } & Valid<Events[Name]> }[keyof Events];
+
+export type RowEvent = EventOf<typeof ROW_EVENTS>;
+export type FileEvent = EventOf<typeof FILE_EVENTS>;
+export type Event = RowEvent | FileEvent;
+export type RecordedError = Valid<typeof ERROR>;
+export type Header = Valid<typeof FILE_EVENTS.batch>;
+export type RecordedInputs = Checked<typeof SALTED_DIGESTS>;
 export type RowRanges = readonly (readonly [first: number, last: number])[];
 
-export type FileEvent =
-  | ({ event: 'batch' } & Header)
-  /** `path` is a digest, 32 hexadecimal digits. */
-  | ({ event: 'file'; path: string } & FileState)
-  /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
-  | { event: 'present'; rows: RowRanges; table?: string; places?: string }
-  /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
-  | { event: 'copy'; of: number; place: string }
-  /** The command that has found these rows came to its end. */
-  | { event: 'completed' }
-  /** All rows of the shard were begun; the whole table has this many rows, the shard this many copies among them. */
-  | { event: 'table'; rows: number; copies?: number }
-  /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
-  | { event: 'stopped'; rows?: number; copies?: number; code?: ErrorCode; limit?: number };
+function isIntegerBetween(min: number, max: number) {
+  return (value: unknown): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
 
-export type Event = RowEvent | FileEvent;
+function isListOfRanges(value: unknown): value is RowRanges {
+  let last = 0;
+  const isRange = (range: unknown) => {
+    if (!Array.isArray(range) || range.length !== 2 || !range.every(ROW.accepts)) return false;
+    const [from = 0, to = 0] = range;
+    const isInOrder = from > last && from <= to;
+    last = to;
+    return isInOrder;
+  };
+  return Array.isArray(value) && value.every(isRange);
+}
+
+function isRecordOf(pattern: RegExp) {
+  return (value: unknown): value is Readonly<Record<string, string>> =>
+    typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
+}
+
+function matches(pattern: RegExp) {
+  return (value: unknown): value is string => typeof value === 'string' && pattern.test(value);
+}
+
+function optional<T>({ accepts, expected }: Check<T>): Check<T | undefined> {
+  return { accepts: (value): value is T | undefined => value === undefined || accepts(value), expected };
+}
+
+// Events
 
 /** An event that was read. */
 export type ReadEvent = Event & {
@@ -189,7 +281,7 @@ export async function decodeEvents(
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
 export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
   const members = parseLine(bytes);
-  if (members === undefined || !isKnownEvent(members.event)) return undefined;
+  if (members === undefined || !CHECKS.has(members.event)) return undefined;
   return toReadEvent(members, start);
 }
 
@@ -249,110 +341,17 @@ function toReadEvent(members: Members, start: number): ReadEvent {
 
 /** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
 function isEffective({ event, by }: Members, ownership: Ownership): boolean {
-  if (event === 'open' || event === 'close' || !isKnownEvent(event)) return false;
+  if (event === 'open' || event === 'close' || !CHECKS.has(event)) return false;
   return event === 'accepted' || !ownership.isReplaced(by);
 }
 
-// The members that each event must have
-
-/** Limits the memory for row states; more rows than any real table has. */
-const MAX_ROWS = 100_000_000;
-
-interface Check {
-  accepts(value: unknown): boolean;
-  expected: string;
-}
-
-const TEXT: Check = { accepts: (value) => typeof value === 'string', expected: 'a string' };
-const OPTIONAL_TEXT: Check = { ...TEXT, accepts: optional(TEXT.accepts) };
-const ID: Check = { accepts: (value) => typeof value === 'string' && value !== '', expected: 'an id' };
-const ROW: Check = {
-  accepts: isIntegerBetween(1, MAX_ROWS),
-  expected: `a whole number from 1 to ${MAX_ROWS}`,
-};
-const COUNT: Check = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
-const OPTIONAL_COUNT: Check = { ...COUNT, accepts: optional(COUNT.accepts) };
-const SIZE: Check = { accepts: isIntegerBetween(0, Number.MAX_SAFE_INTEGER), expected: 'a size in bytes' };
-const STATUS: Check = { accepts: optional(isIntegerBetween(100, 999)), expected: 'an HTTP status' };
-const CODE: Check = {
-  accepts: (value) => typeof value === 'string' && Object.hasOwn(ERROR_CODES, value),
-  expected: 'the code of an error',
-};
-const DIGEST: Check = { accepts: matches(/^[0-9a-f]{32}$/), expected: '32 hexadecimal digits' };
-const OPTIONAL_DIGEST: Check = { ...DIGEST, accepts: optional(DIGEST.accepts) };
-const RANGES: Check = { accepts: isListOfRanges, expected: 'ranges of rows in order' };
-const NUMBER_TEXT: Check = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
-const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
-const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
-const TIME: Check = { accepts: optional(Number.isFinite), expected: 'a time' };
-const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
-const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
-const INPUTS: Check = {
-  accepts: optional(isRecordOf(/^[0-9a-f]{32}$/)),
-  expected: 'salted digests by input',
-};
-const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
-const ERROR = {
-  row: ROW,
-  code: CODE,
-  reason: TEXT,
-  status: STATUS,
-  requestId: OPTIONAL_TEXT,
-  candidateId: OPTIONAL_TEXT,
-};
-
-/** Events that are not listed come from a newer wfr and are ignored. */
-const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Record<string, Check>>>> = {
-  open: { owner: OWNER, file: TEXT },
-  close: { by: TEXT },
-  batch: {
-    workflow: TEXT,
-    baseUrl: TEXT,
-    shard: SHARD,
-    inputs: INPUTS,
-    salt: OPTIONAL_DIGEST,
-    rowSalt: OPTIONAL_DIGEST,
-  },
-  file: { path: DIGEST, size: SIZE, ctime: NUMBER_TEXT, ino: NUMBER_TEXT, digest: DIGEST },
-  recorded: {
-    row: ROW,
-    key: DIGEST,
-    written: OPTIONAL_DIGEST,
-    place: OPTIONAL_DIGEST,
-    label: OPTIONAL_TEXT,
-    held: OPTIONAL_TEXT,
-  },
-  moved: { row: ROW, label: OPTIONAL_TEXT, place: OPTIONAL_DIGEST, written: OPTIONAL_DIGEST },
-  released: { row: ROW },
-  present: { rows: RANGES, table: OPTIONAL_DIGEST, places: OPTIONAL_TEXT },
-  copy: { of: ROW, place: DIGEST },
-  completed: {},
-  intent: { row: ROW, label: OPTIONAL_TEXT, inputs: NAMES },
-  sent: { row: ROW, inputs: DIGESTS },
-  accepted: { row: ROW, id: ID },
-  refused: ERROR,
-  unknown: ERROR,
-  uncreated: { row: ROW },
-  lost: { row: ROW },
-  ended: { row: ROW, run: RUN },
-  table: { rows: COUNT, copies: OPTIONAL_COUNT },
-  stopped: {
-    rows: OPTIONAL_COUNT,
-    copies: OPTIONAL_COUNT,
-    code: { ...CODE, accepts: optional(CODE.accepts) },
-    limit: { ...COUNT, accepts: optional(COUNT.accepts) },
-  },
-};
-
-const CHECKS_OF_OTHERS = Object.entries({ time: TIME });
+const CHECKS_OF_OTHERS: readonly (readonly [name: string, check: Check<unknown>])[] = Object.entries({
+  time: TIME,
+});
 /** The same, as it is read for each event. */
-const CHECKS: ReadonlyMap<string, readonly (readonly [name: string, check: Check])[]> = new Map(
-  Object.entries(MEMBERS).map(([event, checks]) => [event, Object.entries({ ...checks, time: TIME })]),
+const CHECKS: ReadonlyMap<unknown, typeof CHECKS_OF_OTHERS> = new Map(
+  Object.entries(EVENTS).map(([event, checks]) => [event, Object.entries({ ...checks, time: TIME })]),
 );
-
-function isKnownEvent(event: unknown): event is keyof typeof MEMBERS {
-  return typeof event === 'string' && Object.hasOwn(MEMBERS, event);
-}
 
 /** Returns the first problem with the members of a line; undefined if they are valid. */
 function findProblem(members: Members): string | undefined {
@@ -364,37 +363,4 @@ function findProblem(members: Members): string | undefined {
     if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
   }
   return undefined;
-}
-
-function isIntegerBetween(min: number, max: number) {
-  return (value: unknown) =>
-    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
-}
-
-function isListOfRanges(value: unknown): boolean {
-  let last = 0;
-  const isRange = (range: unknown) => {
-    if (!Array.isArray(range) || range.length !== 2 || !range.every(ROW.accepts)) return false;
-    const isInOrder = range[0] > last && range[0] <= range[1];
-    last = range[1];
-    return isInOrder;
-  };
-  return Array.isArray(value) && value.every(isRange);
-}
-
-function isRecordOf(pattern: RegExp) {
-  return (value: unknown) =>
-    typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
-}
-
-function isListOfTexts(value: unknown) {
-  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
-}
-
-function optional(accepts: (value: unknown) => boolean) {
-  return (value: unknown) => value === undefined || accepts(value);
-}
-
-function matches(pattern: RegExp) {
-  return (value: unknown) => typeof value === 'string' && pattern.test(value);
 }

@@ -126,12 +126,10 @@ export async function openResultsFile(options: OwnedFileOptions, { header, input
   const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
   try {
     const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
-    if (recorded !== undefined) {
-      assertSameBatch(recorded, header, log.rows, name);
-      if (!hasOnlyOpenRows(log.rows)) assertSameInputs(differences ?? [], name);
-    }
+    if (recorded !== undefined) assertSameBatch(recorded, header, differences ?? [], log.rows, name);
     // While no run exists or may exist, everything but the shard may change.
-    if (differences?.length !== 0 || !isSameTarget(recorded, header))
+    const { workflow, baseUrl } = header;
+    if (differences?.length !== 0 || recorded?.workflow !== workflow || recorded.baseUrl !== baseUrl)
       await log.commit({
         event: 'batch',
         ...header,
@@ -144,29 +142,24 @@ export async function openResultsFile(options: OwnedFileOptions, { header, input
   }
 }
 
-function assertSameBatch(recorded: Header, header: Header, rowStates: RowStates, name: string): void {
+function assertSameBatch(
+  recorded: Header,
+  header: Header,
+  differences: readonly string[],
+  rowStates: RowStates,
+  name: string,
+): void {
   if (recorded.salt !== undefined)
     throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
-  const isOpen = hasOnlyOpenRows(rowStates);
+  // No run of a row exists or may exist.
+  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
   for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
     if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
     throw new BatchFileError(
       `--results ${name}: belongs to a batch with the ${key} ${recorded[key]}, not ${header[key]}; use another file`,
     );
   }
-}
-
-function isSameTarget(recorded: Header | undefined, { workflow, baseUrl }: Header): boolean {
-  return recorded?.workflow === workflow && recorded.baseUrl === baseUrl;
-}
-
-/** Returns whether no run of a row exists or may exist. */
-function hasOnlyOpenRows(rowStates: RowStates): boolean {
-  return [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
-}
-
-function assertSameInputs(differences: readonly string[], name: string): void {
-  if (differences.length === 0) return;
+  if (isOpen || differences.length === 0) return;
   throw new BatchFileError(
     `--results ${name}: belongs to a batch with other inputs: ${differences.join(', ')}; use another file, or the same inputs`,
   );

@@ -26,13 +26,6 @@ export interface LogSink {
   close(): Promise<void>;
 }
 
-interface QueuedEvents {
-  lines: readonly Uint8Array[];
-  /** Set if somebody waits until the event is written, on disk unless it is `isVolatile`. */
-  waiter?: { resolve(): void; reject(error: unknown): void };
-  isVolatile?: boolean;
-}
-
 /** Events that are written at once when there are many. */
 const BULK = 2_000;
 
@@ -43,8 +36,12 @@ export class Log {
   /** Aborts with an OutputError when nothing more can be written. */
   readonly failed: AbortSignal;
   readonly #awaiting = new Set<number>();
-  #queue: QueuedEvents[] = [];
-  #writing: Promise<void> | undefined;
+  /** What is written next, and whether it must then be on disk. */
+  #lines: Uint8Array[] = [];
+  #isDurable = false;
+  /** The next write, which begins when the last one has ended. */
+  #next: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
 
   /** `observe` is called with each event of a row, at its time (ms since 1970). */
   constructor(
@@ -63,13 +60,13 @@ export class Log {
   /** Applies an event, and queues its line. */
   record(event: Event): void {
     this.#apply(event);
-    this.#enqueue({ lines: [this.#encode(event)] });
+    void this.#write([this.#encode(event)], false);
   }
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   commit(event: Event): Promise<void> {
     this.#apply(event);
-    return this.#write([this.#encode(event)]);
+    return this.#write([this.#encode(event)], true);
   }
 
   /**
@@ -120,12 +117,12 @@ export class Log {
 
   /** Resolves when all events so far are on disk. Throws OutputError. */
   flush(): Promise<void> {
-    return this.#write([]);
+    return this.#write([], true);
   }
 
   /** Resolves when all events are written; releases a file. Throws OutputError. */
   async close(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    for (let last: Promise<void> | undefined; last !== this.#last; await last) last = this.#last;
     await this.sink.close();
   }
 
@@ -135,9 +132,9 @@ export class Log {
     for await (const event of events) {
       this.#apply(event);
       lines.push(this.#encode(event));
-      if (lines.length === BULK) await this.#write(lines.splice(0), true);
+      if (lines.length === BULK) await this.#write(lines.splice(0), false);
     }
-    await this.#write(lines, true);
+    await this.#write(lines, false);
   }
 
   #apply(event: Event): void {
@@ -153,43 +150,27 @@ export class Log {
     return encodeEvent(event, this.now(), this.sink.token);
   }
 
-  /** Resolves when the lines are written, on disk unless they are volatile. Throws OutputError. */
-  #write(lines: readonly Uint8Array[], isVolatile = false): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#enqueue({ lines, waiter: { resolve, reject }, isVolatile });
-    });
-  }
-
-  #enqueue(queued: QueuedEvents): void {
-    this.#queue.push(queued);
-    this.#flush();
-  }
-
-  #flush(): void {
-    this.#writing ??= this.#writeQueue().finally(() => {
-      this.#writing = undefined;
-      if (this.#queue.length > 0) this.#flush();
-    });
-  }
-
-  /** Events that arrive during a write are written together, with one fsync. */
-  async #writeQueue(): Promise<void> {
-    // Events of the same turn of the event loop share one write.
-    await undefined;
-    while (this.#queue.length > 0) {
-      const queue = this.#queue;
-      this.#queue = [];
-      const isDurable = queue.some(({ waiter, isVolatile }) => waiter !== undefined && !isVolatile);
-      try {
-        await this.sink.write(
-          queue.flatMap(({ lines }) => lines),
-          isDurable,
-        );
-        for (const { waiter } of queue) waiter?.resolve();
-      } catch (error) {
-        for (const { waiter } of queue) waiter?.reject(error);
-      }
+  /**
+   * Resolves when the lines are written, on disk if `isDurable`. Those of the same turn of the event loop, or that arrive
+   * during a write, are written together, with one fsync. Throws OutputError.
+   */
+  #write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void> {
+    this.#lines.push(...lines);
+    this.#isDurable ||= isDurable;
+    if (this.#next === undefined) {
+      this.#next = this.#last.then(() => this.#writeNext());
+      this.#last = this.#next.catch(() => {});
     }
+    return this.#next;
+  }
+
+  #writeNext(): Promise<void> {
+    const lines = this.#lines;
+    const isDurable = this.#isDurable;
+    this.#lines = [];
+    this.#isDurable = false;
+    this.#next = undefined;
+    return this.sink.write(lines, isDurable);
   }
 }
 

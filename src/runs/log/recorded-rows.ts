@@ -28,8 +28,8 @@ export class RecordedRows {
   readonly foundSince: Presence[] = [];
   /** The rows that were recorded as held since then. */
   readonly heldSince = new Set<number>();
-  readonly #indexes = new PagedArray((size) => new Uint32Array(size));
-  readonly #labels = new PagedArray((size) => new Uint32Array(size));
+  readonly #indexes = new PagedArray(Uint32Array);
+  readonly #labels = new PagedArray(Uint32Array);
   #lastRow = 0;
   /** Copies by their places, those of the last completed command and those since. */
   #copies = new Map<string, number>();

@@ -62,56 +62,49 @@ export function shownState(state: RowState): State {
   return state === 'new' ? 'waiting' : state;
 }
 
-/** Returns whether a row in this state has a run that did not succeed, to which it returns. */
-export function hasOldRun(state: RowState): boolean {
-  return ROW_STATES[state].isRestored && !hasNoRun(state) && state !== 'unknown';
+/** How a row stands, and how it stood: a `Known` is all that is known of it at a time, or a number for that. */
+export interface Standing<Known> {
+  now: Known;
+  /** What an attempt without a run restores. */
+  before?: Known | undefined;
+  /** The run that did not succeed before all attempts that are unknown: what is so if none of them has created a run. */
+  settled?: Known | undefined;
 }
 
-/** A row's state, and the one that an attempt without a run restores; `new` if there is none. */
-export interface Standing {
-  state: RowState;
-  before: RowState;
-  /** What is so if none of the attempts that are unknown has created a run; `new` if there was no run before. */
-  settled: RowState;
-}
-
-/** Returns what an event makes of a row. */
-export function transition(standing: Standing, event: RowEvent): Standing {
-  const { state, before, settled } = standing;
+/** Returns what an event makes of a row. `stateOf` tells the state of what is known, `become` what is known in a new state. */
+export function transition<Known>(
+  standing: Standing<Known>,
+  event: RowEvent,
+  stateOf: (known: Known) => RowState,
+  become: (state: RowState) => Known,
+): Standing<Known> {
+  const { now, before, settled } = standing;
+  const state = stateOf(now);
   switch (event.event) {
     case 'moved':
       return standing;
     case 'recorded':
-      return event.held === undefined ? standing : { ...NEW_STANDING, state: 'held' };
+      return event.held === undefined ? standing : { now: become('held') };
     case 'released':
-      return state === 'held' ? { ...NEW_STANDING, state: 'waiting' } : standing;
+      return state === 'held' ? { now: become('waiting') } : standing;
     case 'uncreated':
-      if (state !== 'unknown') return standing;
-      return { ...NEW_STANDING, state: settled === 'new' ? 'waiting' : settled };
-    case 'intent': {
-      if (!ROW_STATES[state].isRestored) return { ...NEW_STANDING, state: 'waiting' };
-      return { state, before: state, settled: settledBefore(standing) };
-    }
+      return state === 'unknown' ? { now: settled ?? become('waiting') } : standing;
+    case 'intent':
+      if (!ROW_STATES[state].isRestored) return { now: become('waiting') };
+      if (state === 'unknown') return { now, before: now, settled };
+      return { now, before: now, settled: hasNoRun(state) ? undefined : now };
     case 'sent':
     case 'unknown':
-      return { state: 'unknown', before, settled };
+      return { now: become('unknown'), before, settled };
     case 'accepted':
-      return { ...NEW_STANDING, state: 'running' };
+      return { now: become('running') };
     case 'refused':
-      return { state: before === 'new' ? stateOfRefusal(event) : before, before, settled };
+      return { now: before ?? become(stateOfRefusal(event)), before, settled };
     case 'lost':
-      return { ...NEW_STANDING, state: 'lost' };
+      return { now: become('lost') };
     case 'ended':
-      return { ...NEW_STANDING, state: endOf(event.run.status)?.state ?? 'failed' };
+      return { now: become(endOf(event.run.status)?.state ?? 'failed') };
   }
-}
-
-const NEW_STANDING: Standing = { state: 'new', before: 'new', settled: 'new' };
-
-/** Returns what is so if the next attempt creates no run, nor any that is unknown. */
-function settledBefore({ state, settled }: Standing): RowState {
-  if (state === 'unknown') return settled;
-  return hasOldRun(state) ? state : 'new';
 }
 
 /** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */
@@ -120,16 +113,9 @@ function stateOfRefusal({ code }: RecordedError): RowState {
   return state in ROW_STATES ? (state as RowState) : 'waiting';
 }
 
-/** What is known of a row. */
-export interface RowRecord {
+/** What is known of a row at a time. */
+interface KnownOfRow {
   state: RowState;
-  /** What an attempt without a run restores. */
-  before?: RowRecord | undefined;
-  /** The run that did not succeed before all attempts that are unknown. */
-  settled?: RowRecord | undefined;
-  label?: string | undefined;
-  /** The names of its inputs. */
-  inputs?: readonly string[] | undefined;
   /** The digests of the inputs that were sent last, in the file of `run --once`. */
   digests?: Readonly<Record<string, string>> | undefined;
   error?: RecordedError | undefined;
@@ -141,49 +127,57 @@ export interface RowRecord {
   endedAt?: number | undefined;
 }
 
+/** A row: how it stands, and what it is called. */
+export interface RowRecord extends KnownOfRow, Omit<Standing<KnownOfRow>, 'now'> {
+  label?: string | undefined;
+  /** The names of its inputs. */
+  inputs?: readonly string[] | undefined;
+}
+
 export const NEW_ROW: RowRecord = { state: 'new' };
 
 /** Returns what is known of a row after an event at `time` (ms since 1970). */
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
-  const { before, settled } = record;
-  const { state, before: restored } = transition(
-    { state: record.state, before: before?.state ?? 'new', settled: settled?.state ?? 'new' },
+  const { before: earlier, settled: old, label, inputs, ...known } = record;
+  const { now, before, settled } = transition<KnownOfRow>(
+    { now: known, before: earlier, settled: old },
     event,
+    ({ state }) => state,
+    (state) => becomeKnown(state, known, event, time),
   );
-  const { label, inputs, digests, sentAt, error } = record;
+  const names = event.event === 'sent' ? event.inputs && Object.keys(event.inputs) : undefined;
+  return {
+    ...{ ...now, before, settled },
+    label: ('label' in event ? event.label : undefined) ?? label,
+    inputs: (event.event === 'intent' ? event.inputs : undefined) ?? inputs ?? names,
+  };
+}
+
+/** Returns what is known of a row that an event brings to a new state. */
+function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: number): KnownOfRow {
+  const { digests, sentAt, error } = now;
   switch (event.event) {
-    case 'recorded': {
-      const reason = event.held === undefined ? undefined : heldError(event.held);
-      return { ...record, state, label: event.label ?? label, ...(reason && { error: reason }) };
-    }
-    case 'moved':
-      return { ...record, label: event.label ?? label };
-    case 'released':
-      return state === record.state ? record : { state, label, inputs };
-    case 'uncreated':
-      if (state === record.state) return record;
-      return settled === undefined ? { state, label, inputs } : { ...settled, label, inputs };
-    case 'intent': {
-      const named = { label: event.label ?? label, inputs: event.inputs ?? inputs };
-      if (restored === 'new') return { state, ...named };
-      const known = { ...record, ...named, before: undefined, settled: undefined };
-      return { ...known, before: known, settled: hasOldRun(state) ? known : settled };
-    }
+    case 'recorded':
+      return { state, error: heldError(event.held ?? '') };
     case 'sent':
       return {
-        ...{ state, before, settled, label, inputs: inputs ?? (event.inputs && Object.keys(event.inputs)) },
-        ...{ digests: event.inputs, sentAt: time, error: record.state === 'unknown' ? error : undefined },
+        state,
+        digests: event.inputs,
+        sentAt: time,
+        error: now.state === 'unknown' ? error : undefined,
       };
     case 'unknown':
-      return { state, before, settled, label, inputs, digests, sentAt, error: event };
+      return { state, digests, sentAt, error: event };
     case 'accepted':
-      return { state, label, inputs, digests, sentAt, id: event.id, acceptedAt: time };
+      return { state, digests, sentAt, id: event.id, acceptedAt: time };
     case 'refused':
-      return before === undefined ? { state, label, inputs, error: event } : { ...before, before, settled };
+      return { state, error: event };
     case 'lost':
-      return { ...record, state };
+      return { ...now, state };
     case 'ended':
-      return { ...record, state, run: event.run, endedAt: time, error: undefined };
+      return { ...now, state, run: event.run, endedAt: time, error: undefined };
+    default:
+      return { state };
   }
 }
 

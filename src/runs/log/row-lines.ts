@@ -6,59 +6,37 @@ import { PagedArray } from './compact-lists.js';
 import { decodeLine, isRowEvent, type ReadEvent, type RowEvent } from './events.js';
 import { NEW_ROW, type RowRecord, type RowState, reduce } from './reduce.js';
 
-/** The kinds of lines of a row that are found again: the first of some, and the last of each of the others. */
-type LineKind = 'held' | 'moved' | 'first' | 'sent' | 'accepted' | 'cause' | 'lost' | 'ended';
-
-const KIND_OF_EVENT: Readonly<Record<RowEvent['event'], LineKind | undefined>> = {
-  recorded: 'held',
-  moved: 'moved',
-  released: undefined,
-  uncreated: undefined,
-  intent: 'first',
-  sent: 'sent',
-  accepted: 'accepted',
-  refused: 'cause',
-  unknown: 'cause',
-  lost: 'lost',
-  ended: 'ended',
-};
+/** The lines of a row that are found again: the first intent, and the last of each other event; one cause of two. */
+type LineKind = Exclude<RowEvent['event'], 'refused' | 'unknown'> | 'cause';
 
 /** The lines that tell of a row in a state, where they are not those of a run that ended. */
 const KINDS: Readonly<Partial<Record<RowState, readonly LineKind[]>>> = {
-  held: ['held'],
-  waiting: ['held', 'first'],
-  invalid: ['first', 'cause'],
-  rejected: ['first', 'cause'],
-  unauthorized: ['first', 'cause'],
-  unreachable: ['first', 'cause'],
-  unknown: ['first', 'sent', 'cause'],
-  running: ['first', 'accepted'],
-  lost: ['first', 'accepted', 'lost'],
+  held: ['recorded'],
+  waiting: ['recorded', 'intent'],
+  invalid: ['intent', 'cause'],
+  rejected: ['intent', 'cause'],
+  unauthorized: ['intent', 'cause'],
+  unreachable: ['intent', 'cause'],
+  unknown: ['intent', 'sent', 'cause'],
+  running: ['intent', 'accepted'],
+  lost: ['intent', 'accepted', 'lost'],
 };
-const KINDS_OF_END: readonly LineKind[] = ['first', 'accepted', 'ended'];
+const KINDS_OF_END: readonly LineKind[] = ['intent', 'accepted', 'ended'];
 
 export class RowLines {
-  readonly #offsets: Readonly<Record<LineKind, PagedArray<number>>> = {
-    held: offsets(),
-    moved: offsets(),
-    first: offsets(),
-    sent: offsets(),
-    accepted: offsets(),
-    cause: offsets(),
-    lost: offsets(),
-    ended: offsets(),
-  };
+  readonly #offsets: Partial<Record<LineKind, PagedArray>> = {};
 
   /** Remembers the line of an event, unless an earlier state of the row was restored: then its lines still tell. */
   add(read: ReadEvent & RowEvent, isRestored: boolean): void {
     const { event, row, start } = read;
-    const kind = KIND_OF_EVENT[event];
-    if (kind === undefined || (event === 'recorded' && read.held === undefined)) return;
+    if (event === 'recorded' && read.held === undefined) return;
+    const kind = event === 'refused' || event === 'unknown' ? 'cause' : event;
+    this.#offsets[kind] ??= new PagedArray(Float64Array);
     const found = this.#offsets[kind];
     // 0 means that there is none.
-    if (kind === 'first' ? !found.get(row) : kind === 'moved' || !isRestored) found.set(row, start + 1);
+    if (kind === 'intent' ? !found.get(row) : kind === 'moved' || !isRestored) found.set(row, start + 1);
     // What an earlier attempt ended with says nothing of the attempts after a run.
-    if (kind === 'accepted' && this.#offsets.cause.get(row)) this.#offsets.cause.set(row, 0);
+    if (kind === 'accepted' && this.#offsets.cause?.get(row)) this.#offsets.cause.set(row, 0);
   }
 
   /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
@@ -73,59 +51,52 @@ export class RowLines {
     return record.state === 'held' ? { ...record, state, error: undefined } : { ...record, state };
   }
 
-  /** Returns the run of a row that ended, whose JSON stays in the file until it is used. */
-  leaveOnDisk(row: number, run: Run, reader: LineReader, name: string): Run {
-    const start = (this.#offsets.ended.get(row) ?? 0) - 1;
+  /** Returns the run of a row that ended, whose JSON stays in the file until it is used: all may not fit into memory. */
+  leaveOnDisk(
+    row: number,
+    { json: _json, output: _output, ...run }: Run,
+    reader: LineReader,
+    name: string,
+  ): Run {
+    const start = this.#startOf(row, 'ended');
     const { length } = reader.read(start);
-    return onDisk(run, { path: reader.path, name, start, length });
+    const { path } = reader;
+    const readRun = (): Run => {
+      const descriptor = openSync(path, 'r');
+      try {
+        const line = Buffer.allocUnsafe(length);
+        readSync(descriptor, line, 0, length, start);
+        const event = decodeLine(line, start);
+        if (event?.event !== 'ended') throw changed(name);
+        return event.run;
+      } finally {
+        closeSync(descriptor);
+      }
+    };
+    return {
+      ...run,
+      get json() {
+        return readRun().json;
+      },
+      get output() {
+        return readRun().output;
+      },
+    };
   }
 
   #startsOf(row: number, state: RowState): number[] {
     const kinds = ['moved', ...(KINDS[state] ?? KINDS_OF_END)] as const;
-    const starts = kinds.map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
+    const starts = kinds.map((kind) => this.#startOf(row, kind));
     return starts.filter((start) => start >= 0).sort((one, other) => one - other);
+  }
+
+  /** Returns where a line begins; -1 if there is none. */
+  #startOf(row: number, kind: LineKind): number {
+    return (this.#offsets[kind]?.get(row) ?? 0) - 1;
   }
 }
 
 const changed = (name: string) => new BatchFileError(`${name}: changed while wfr read it`);
-
-/** Where a line is. */
-interface LinePlace {
-  path: string;
-  name: string;
-  start: number;
-  length: number;
-}
-
-/** Returns a run whose JSON stays in the file until it is used: all outputs of a batch may not fit into memory. */
-function onDisk(
-  { json: _json, output: _output, ...run }: Run,
-  { path, name, start, length }: LinePlace,
-): Run {
-  const read = (): Run => {
-    const descriptor = openSync(path, 'r');
-    try {
-      const line = Buffer.allocUnsafe(length);
-      readSync(descriptor, line, 0, length, start);
-      const event = decodeLine(line, start);
-      if (event?.event !== 'ended') throw changed(name);
-      return event.run;
-    } finally {
-      closeSync(descriptor);
-    }
-  };
-  return {
-    ...run,
-    get json() {
-      return read().json;
-    },
-    get output() {
-      return read().output;
-    },
-  };
-}
-
-const offsets = () => new PagedArray<number>((size) => new Float64Array(size));
 
 /** Bytes that are read at once; a line may be longer. */
 const BLOCK_SIZE = 64 * 1024;

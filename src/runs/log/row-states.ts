@@ -4,15 +4,7 @@ import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import { PagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
-import {
-  errorOf,
-  hasOldRun,
-  heldError,
-  NO_RESPONSE,
-  ROW_STATES,
-  type RowState,
-  transition,
-} from './reduce.js';
+import { errorOf, heldError, NO_RESPONSE, ROW_STATES, type RowState, transition } from './reduce.js';
 
 /** The states as numbers; 0 is `new`. */
 const NUMBERED = Object.keys(ROW_STATES) as RowState[];
@@ -34,7 +26,7 @@ export interface RowReason {
 
 /** Rows that each reason lists at most, and `rowsIn`. */
 const MAX_LISTED_ROWS = 20;
-/** Reasons that are kept: a service with a new reason for each row must not fill memory. */
+/** Reasons that are kept: a service with a new reason for each row must not fill memory, nor its id 12 bits. */
 const MAX_REASONS = 1_000;
 /** Labels that are kept, of rows that did not succeed. */
 const MAX_LABELS = 10_000;
@@ -42,24 +34,20 @@ const MAX_LABELS = 10_000;
 const MAX_FAILED_IDS = 1_000;
 
 export class RowStates {
-  readonly #states = new PagedArray((size) => new Uint8Array(size));
-  readonly #before = new PagedArray((size) => new Uint8Array(size));
-  readonly #settled = new PagedArray((size) => new Uint8Array(size));
+  /** What is known of each row: its state, and why it did not succeed. */
+  readonly #known = new PagedArray(Uint16Array);
+  readonly #before = new PagedArray(Uint16Array);
+  readonly #settled = new PagedArray(Uint16Array);
   /** 1 for rows that are not in the table any more. */
-  readonly #gone = new PagedArray((size) => new Uint8Array(size));
+  readonly #gone = new PagedArray(Uint8Array);
   /** Rows that are gone and were begun. */
   #goneCount = 0;
   readonly #ids = new Map<number, string>();
-  /** Why a row did not succeed, as the id of its reason plus 1. */
-  readonly #reasonIds = new PagedArray((size) => new Uint16Array(size));
   readonly #reasons = new ReasonGroups<number>(MAX_REASONS);
-  /** The reason to restore with the state before. */
-  readonly #reasonIdsBefore = new PagedArray((size) => new Uint16Array(size));
-  readonly #reasonIdsSettled = new PagedArray((size) => new Uint16Array(size));
   readonly #codes = new Map<number, ErrorCode | undefined>();
-  /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
-  readonly #noResponse = this.#addGroup({ step: '', message: NO_RESPONSE }, 'unknown', 'unknown-outcome', 0);
   readonly #labels = new Map<number, string>();
+  /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
+  readonly #noResponse = this.#addReason(0, { message: NO_RESPONSE }, 'unknown', 'unknown-outcome');
   readonly #counts = new Map<RowState, number>();
   #lastRow = 0;
 
@@ -81,7 +69,7 @@ export class RowStates {
 
   /** Returns the state of a row, wherever it is. */
   recordedState(row: number): RowState {
-    return NUMBERED[this.#states.get(row) ?? 0] ?? 'new';
+    return stateOf(this.#known.get(row) ?? 0);
   }
 
   /** Returns whether a row is not in the table any more. */
@@ -93,7 +81,7 @@ export class RowStates {
   setFound(isFound: (row: number) => boolean): void {
     this.#counts.clear();
     this.#goneCount = 0;
-    for (const [row] of this.#states.entries()) {
+    for (const [row] of this.#known.entries()) {
       const isGone = !isFound(row);
       if (isGone || this.#gone.get(row)) this.#gone.set(row, isGone ? 1 : 0);
       if (isGone) this.#goneCount++;
@@ -109,7 +97,7 @@ export class RowStates {
 
   /** Returns the code of a row's error; undefined if it has none. */
   code(row: number): ErrorCode | undefined {
-    return this.#codes.get((this.#reasonIds.get(row) ?? 0) - 1);
+    return this.#codes.get(reasonOf(this.#known.get(row) ?? 0));
   }
 
   /** Returns how users know a row, such as `rows.csv:12`. */
@@ -130,26 +118,27 @@ export class RowStates {
   /** Returns the first rows in a state, in table order. */
   rowsIn(state: RowState): number[] {
     const rows: number[] = [];
-    for (const [row, found] of this.#states.entries()) {
+    for (const [row, known] of this.#known.entries()) {
       if (rows.length === MAX_LISTED_ROWS) break;
-      if (NUMBERED[found] === state && this.state(row) === state) rows.push(row);
+      if (stateOf(known) === state && this.state(row) === state) rows.push(row);
     }
     return rows;
   }
 
   /** Yields each row with its state, in the order of their numbers. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row] of this.#states.entries()) yield [row, this.state(row)];
+    for (const [row] of this.#known.entries()) yield [row, this.state(row)];
   }
 
   /** Returns why rows did not succeed, the most frequent reason first. */
   reasons(): RowReason[] {
     const groups = new Map<string, { state: RowState; id: number; rows: number[]; count: number }>();
-    for (const [row, number] of this.#reasonIds.entries()) {
-      const state = this.state(row);
+    for (const [row, known] of this.#known.entries()) {
+      const id = reasonOf(known);
+      const state = id === NO_REASON ? 'gone' : this.state(row);
       if (state === 'gone') continue;
-      const key = `${state} ${number}`;
-      const group = groups.get(key) ?? { state, id: number - 1, rows: [], count: 0 };
+      const key = `${state} ${id}`;
+      const group = groups.get(key) ?? { state, id, rows: [], count: 0 };
       if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
       groups.set(key, group);
     }
@@ -165,84 +154,94 @@ export class RowStates {
   /** Applies an event to the state of its row. Returns whether it restored or kept an earlier state. */
   apply(event: RowEvent): boolean {
     const { row } = event;
-    if (event.event === 'moved') {
-      if (event.label !== undefined && this.#labels.has(row)) this.#labels.set(row, event.label);
-      return true;
-    }
-    if (event.event === 'recorded' && event.held === undefined) return true;
-    const stateBefore = this.recordedState(row);
-    const settledBefore = this.#get(this.#settled, row);
-    const standing = { state: stateBefore, before: this.#get(this.#before, row), settled: settledBefore };
-    const { state, before, settled } = transition(standing, event);
-    if (event.event === 'intent') {
-      if (before !== 'new') this.#reasonIdsBefore.set(row, this.#reasonIds.get(row) ?? 0);
-      if (hasOldRun(stateBefore)) this.#reasonIdsSettled.set(row, this.#reasonIds.get(row) ?? 0);
-    }
     const label = 'label' in event ? event.label : undefined;
-    if (label !== undefined && this.#labels.size < MAX_LABELS) this.#labels.set(row, label);
+    const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
+    const isKnown = this.#labels.has(row) || (isBegun && this.#labels.size < MAX_LABELS);
+    if (label !== undefined && isKnown) this.#labels.set(row, label);
+    const now = this.#known.get(row) ?? 0;
+    const standing = {
+      now,
+      before: this.#before.get(row) || undefined,
+      settled: this.#settled.get(row) || undefined,
+    };
+    let isKept = true;
+    const next = transition(standing, event, stateOf, (state) => {
+      isKept = false;
+      return toKnown(state, this.#reasonAfter(event, state, now));
+    });
+    if (next === standing) return true;
     if (event.event === 'accepted') this.#ids.set(row, event.id);
-    this.#setState(row, state);
+    this.#set(row, next.now);
+    const state = stateOf(next.now);
     if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
       this.#ids.delete(row);
-    if (standing.before !== before) this.#before.set(row, NUMBERED.indexOf(before));
-    if (settledBefore !== settled) this.#settled.set(row, NUMBERED.indexOf(settled));
-    const isSettled = event.event === 'uncreated' && hasOldRun(state);
-    const isRestored = before !== 'new' && (event.event === 'intent' || event.event === 'refused');
-    if (isSettled) this.#reasonIds.set(row, this.#reasonIdsSettled.get(row) ?? 0);
-    else if (isRestored) this.#reasonIds.set(row, this.#reasonIdsBefore.get(row) ?? 0);
-    // A row that is unknown and sent again keeps its reason meanwhile.
-    else if (event.event !== 'sent' || stateBefore !== 'unknown') this.#setReasonOf(event, state);
+    if (standing.before !== next.before) this.#before.set(row, next.before ?? 0);
+    if (standing.settled !== next.settled) this.#settled.set(row, next.settled ?? 0);
     if (ROW_STATES[state].again === 'skip') this.#labels.delete(row);
-    return isRestored || isSettled;
+    return isKept;
   }
 
   /** Says why a row is in its state, until its next event. */
   setReason(row: number, { code, reason }: RecordedError): void {
-    this.#addReason(row, { step: '', message: reason }, code);
+    const state = this.recordedState(row);
+    this.#known.set(row, toKnown(state, this.#addReason(row, { message: reason }, state, code)));
   }
 
-  #setReasonOf(event: RowEvent, state: RowState): void {
+  /** Returns the reason of a row that an event has brought to a state. */
+  #reasonAfter(event: RowEvent, state: RowState, before: number): number {
     const { row } = event;
-    if (event.event === 'sent') return this.#reasonIds.set(row, this.#noResponse + 1);
+    // A row that is unknown and sent again keeps its reason meanwhile.
+    if (event.event === 'sent') return stateOf(before) === 'unknown' ? reasonOf(before) : this.#noResponse;
     if (event.event === 'ended' && ROW_STATES[state].again !== 'skip') {
-      const { step = '', message } = event.run.error ?? {};
-      return this.#addReason(row, { step, message: message || NO_MESSAGE }, undefined);
+      const { step, message } = event.run.error ?? {};
+      return this.#addReason(row, { step, message: message || NO_MESSAGE }, state, undefined);
     }
-    if (event.event === 'recorded') return this.setReason(row, heldError(event.held ?? ''));
-    const error = errorOf({ state, error: 'reason' in event ? event : undefined });
-    if (error === undefined || state === 'waiting') this.#reasonIds.set(row, 0);
-    else this.setReason(row, error);
-  }
-
-  #addReason(row: number, reason: { step: string; message: string }, code: ErrorCode | undefined): void {
-    const message = withoutLabel(reason.message, this.#labels.get(row));
-    this.#reasonIds.set(row, this.#addGroup({ ...reason, message }, this.state(row), code, row) + 1);
+    const held = event.event === 'recorded' ? heldError(event.held ?? '') : undefined;
+    const error = errorOf({ state, error: 'reason' in event ? event : held });
+    if (error === undefined || state === 'waiting') return NO_REASON;
+    return this.#addReason(row, { message: error.reason }, state, error.code);
   }
 
   /** Returns the id of the group of a reason. */
-  #addGroup(
-    reason: { step: string; message: string },
+  #addReason(
+    row: number,
+    { step = '', message }: { step?: string | undefined; message: string },
     state: RowState,
     code: ErrorCode | undefined,
-    row: number,
   ): number {
-    const id = this.#reasons.add({ ...reason, outcome: `${state} ${code}` }, row);
+    const reason = {
+      step,
+      message: withoutLabel(message, this.#labels.get(row)),
+      outcome: `${state} ${code}`,
+    };
+    const id = this.#reasons.add(reason, row);
     this.#codes.set(id, code);
     return id;
   }
 
-  #get(states: PagedArray<number>, row: number): RowState {
-    return NUMBERED[states.get(row) ?? 0] ?? 'new';
-  }
-
-  #setState(row: number, state: RowState): void {
+  #set(row: number, known: number): void {
     const before = this.state(row);
     if (before !== 'new') this.#counts.set(before, this.count(before) - 1);
-    this.#states.set(row, NUMBERED.indexOf(state));
+    this.#known.set(row, known);
     const shown = this.state(row);
     this.#counts.set(shown, this.count(shown) + 1);
     this.#lastRow = Math.max(this.#lastRow, row);
   }
+}
+
+/** What is known of a row in two bytes: its state, of which there are fewer than 16, and the id of its reason. */
+function toKnown(state: RowState, reason: number): number {
+  return NUMBERED.indexOf(state) | ((reason + 1) << 4);
+}
+
+function stateOf(known: number): RowState {
+  return NUMBERED[known & 0xf] ?? 'new';
+}
+
+const NO_REASON = -1;
+
+function reasonOf(known: number): number {
+  return (known >>> 4) - 1;
 }
 
 function stateOfGone(state: RowState): RowState {
