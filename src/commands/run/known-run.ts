@@ -7,11 +7,7 @@ import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
 
 /** Records how a run ended, for later commands. Never throws. */
-export interface EndRecorder {
-  ended(run: EndedRun): Promise<void>;
-  /** Records that the service no longer knows the run; returns the error that says so. */
-  lost(): Promise<Error>;
-}
+export type EndRecorder = (end: { event: 'ended'; run: EndedRun } | { event: 'lost' }) => Promise<void>;
 
 export interface KnownRun {
   id: string;
@@ -19,7 +15,7 @@ export interface KnownRun {
   accepted: Run | undefined;
   /** The end of the run, if an earlier command has recorded it. */
   ended?: Run | undefined;
-  recorder?: EndRecorder;
+  recordEnd?: EndRecorder;
 }
 
 /** Prints the id of a run that was just accepted, and records it in the history. */

@@ -14,7 +14,6 @@ import {
 } from '../../errors.js';
 import { DigestedInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import type { RowEvent } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
 import {
   createOnceFile,
@@ -179,7 +178,7 @@ async function send({ log, header }: OnceFile, inputs: DigestedInputs, plan: Onc
       const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
       reporter.warn(`${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`);
     });
-    return { ...known, recorder: onceRecorder(known.id, plan.once, session) };
+    return { ...known, recordEnd: endRecorder(known.id, plan.once, session) };
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
@@ -201,8 +200,9 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
   const { watch } = resumeCommands([id], plan.settings, plan.documents);
   reporter.continuation(`To watch it: ${watch}`, { isDim: true });
-  const recorder = run === undefined ? { recorder: onceRecorder(id, once, session) } : {};
-  return { id, accepted: undefined, ended: run, ...recorder };
+  const known: KnownRun = { id, accepted: undefined, ended: run };
+  if (run === undefined) known.recordEnd = endRecorder(id, once, session);
+  return known;
 }
 
 // The end of the run, while other processes may watch it, too
@@ -211,36 +211,27 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
 const MAX_RECORD_ATTEMPTS = 20;
 const RECORD_INTERVAL = 100;
 
-/** Returns the recorder for the end of a run. */
-function onceRecorder(id: string, once: OncePlan, session: Session): EndRecorder {
-  return {
-    ended: (run) => recordEnd(id, { event: 'ended', row: ONCE_ROW, run }, once, session),
-    async lost() {
-      await recordEnd(id, { event: 'lost', row: ONCE_ROW }, once, session);
-      return new LostRunError(once.file.name, id);
-    },
-  };
-}
-
-/** Locks the file for one event, unless another process has recorded it or triggered another run. Never throws. */
-async function recordEnd(id: string, event: RowEvent, { file: named }: OncePlan, session: Session) {
+/** Returns what locks the file for one event, unless another process has recorded it or triggered another run. */
+function endRecorder(id: string, { file: named }: OncePlan, session: Session): EndRecorder {
   const { context, reporter } = session;
-  for (let attempts = 1; ; attempts++) {
-    try {
-      const { log, record, close } = await openOnceFile(ownedFileOptions(named, session));
+  return async (end) => {
+    for (let attempts = 1; ; attempts++) {
       try {
-        const { state, id: recorded } = record();
-        if (state === 'running' && recorded === id) await log.commit(event);
-      } finally {
-        await close();
+        const { log, record, close } = await openOnceFile(ownedFileOptions(named, session));
+        try {
+          const { state, id: recorded } = record();
+          if (state === 'running' && recorded === id) await log.commit({ ...end, row: ONCE_ROW });
+        } finally {
+          await close();
+        }
+        return;
+      } catch (error) {
+        if (!(error instanceof JournalInUseError) || attempts === MAX_RECORD_ATTEMPTS)
+          return reporter.warn(
+            `${named.name}: the end of the run cannot be recorded: ${describeSystemError(error)}`,
+          );
       }
-      return;
-    } catch (error) {
-      if (!(error instanceof JournalInUseError) || attempts === MAX_RECORD_ATTEMPTS)
-        return reporter.warn(
-          `${named.name}: the end of the run cannot be recorded: ${describeSystemError(error)}`,
-        );
+      await context.clock.sleep(RECORD_INTERVAL);
     }
-    await context.clock.sleep(RECORD_INTERVAL);
-  }
+  };
 }

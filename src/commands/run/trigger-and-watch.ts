@@ -1,5 +1,6 @@
 /** Triggers the run of a plan, or finds the one that --once recorded, and watches it to its end. */
 
+import { LostRunError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { Outcome } from '../../outcome/outcome.js';
 import { Log, NO_SINK } from '../../runs/log/log.js';
@@ -55,29 +56,30 @@ async function detach(
 }
 
 async function watch(
-  { id, accepted, ended, recorder }: KnownRun,
+  { id, accepted, ended, recordEnd }: KnownRun,
   progress: ProgressView,
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  const { settings, wait, format, pointer, documents } = plan;
+  const { settings, wait, format, pointer, documents, once } = plan;
   const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
   const printer = new RunPrinter(session, { format, pointer, severalRuns: false });
   let received: EndedRun | undefined;
   const onEnd = (run: EndedRun) => {
-    if (recorder !== undefined) received = run;
+    if (recordEnd !== undefined) received = run;
   };
   const options = { id, wait, exists, ...(seen && { accepted: seen }), onEnd };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();
-  const isLost = watched.error?.code === 'no-such-run' && recorder !== undefined;
-  const known = isLost ? withError(await recorder.lost(), watched) : watched;
+  const isLost = watched.error?.code === 'no-such-run' && once !== undefined;
+  if (isLost) await recordEnd?.({ event: 'lost' });
+  const known = isLost ? withError(new LostRunError(once.file.name, id), watched) : watched;
   const outcome = { ...known, wasTriggered: accepted !== undefined };
   const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer);
   // Last: a file system that hangs must not keep back the result.
-  if (received !== undefined) await recorder?.ended(received);
+  if (received !== undefined) await recordEnd?.({ event: 'ended', run: received });
   const runs = [{ ...printed, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };
 }
