@@ -32,10 +32,38 @@ export interface PastRun {
 
 /** Returns how users know a run: by its label, else by the name of its workflow in the profile or its version, if known. */
 export function nameOfRun(
-  { label, workflow, version }: PastRun,
+  run: PastRun | undefined,
   nameOf: (workflow: string) => string | undefined,
 ): string | undefined {
-  return label ?? nameOf(workflow) ?? version;
+  return run && (run.label ?? nameOf(run.workflow) ?? run.version);
+}
+
+/** How a line of a list names a run; columns line up. */
+export interface ListedNames {
+  /** The beginning of its id, where that stands for it in the history. */
+  id: string;
+  label: string;
+  /** The name of its workflow in the profile. */
+  workflow: string | undefined;
+}
+
+/** Returns how a list of the runs `ids` names each, by what the history has of them. */
+export function namesInList(
+  ids: readonly string[],
+  past: ReadonlyMap<string, PastRun>,
+  nameOf: (workflow: string) => string | undefined,
+): (id: string) => ListedNames {
+  const shorten = idShortener([...past.keys()]);
+  // A typed beginning is looked up in the history alone.
+  const idOf = (id: string) => (past.has(id) ? shorten(id) : id);
+  const labelOf = (id: string) => past.get(id)?.label ?? '';
+  const idWidth = Math.max(...ids.map((id) => idOf(id).length));
+  const labelWidth = Math.max(...ids.map((id) => labelOf(id).length));
+  return (id) => ({
+    id: idOf(id).padEnd(idWidth),
+    label: labelOf(id).padEnd(labelWidth),
+    workflow: nameOf(past.get(id)?.workflow ?? ''),
+  });
 }
 
 type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;

@@ -341,9 +341,11 @@ function readValues(
   const problems =
     parameters === undefined
       ? []
-      : checkInputs(parameters, kinds).map(
-          (one) => `inputs.${one.name}: ${describeMismatch(one, parameters)}`,
-        );
+      : checkInputs(parameters, kinds).map((one) => {
+          // What the user may have meant is the client's to say.
+          const told = one.code === 'unknown' ? { ...one, nearest: undefined } : one;
+          return `inputs.${one.name}: ${describeMismatch(told, parameters)}`;
+        });
   if (problems.length > 0)
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   const values = new Map<string, unknown>([...(parameters?.keys() ?? [])].map((name) => [name, null]));

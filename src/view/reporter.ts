@@ -159,12 +159,8 @@ export class Reporter {
   runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
     const seen = outcomes.flatMap(({ run }) => run ?? []);
     const unread = outcomes.length - seen.length;
-    const parts = [
-      severalRunsText(seen, outcomes.length),
-      ...(unread === 0 ? [] : [`${unread} not read`]),
-      `watched for ${formatDuration(durationMs)}`,
-    ];
-    if (!this.presentation.quiet) this.block([parts.join('; ')], 'FAILED', this.style.error);
+    const text = `${severalRunsText(seen, outcomes.length, unread)}; watched for ${formatDuration(durationMs)}`;
+    if (!this.presentation.quiet) this.block([text], 'FAILED', this.style.error);
   }
 
   /** Reports the accepted spelling of the workflow's field, where others were rejected first or with --verbose. */

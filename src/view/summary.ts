@@ -1,5 +1,6 @@
 /** Runs in `-o text`. */
 
+import type { ListedNames } from '../history/history.js';
 import { stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
@@ -13,41 +14,44 @@ const STATUS_WIDTH = 'FINISHED'.length;
 const STEPS_WIDTH = '10/10'.length;
 const AGE_WIDTH = '59m ago'.length;
 
-/** Returns one line: id, status, steps, age, name, version, and the step and message of a failure. */
-function runSummaryLine(run: Run, name: string | undefined, now: number): string {
-  const { id, status = 'accepted', versionName, createdAt = '', error } = run;
+/** Returns one line: id, status, steps, age, label, workflow or version, and the step and message of a failure. */
+function runSummaryLine(run: Run, names: ListedNames, now: number): string {
+  const { status = 'accepted', versionName = '', createdAt = '', error } = run;
   const steps = totalSteps(run);
   const age = ageOf(createdAt, now);
-  const failure = [error?.step, error?.message].filter(Boolean).join(': ');
   return [
-    id,
+    names.id,
     status.padEnd(STATUS_WIDTH),
     ...(steps === undefined ? [] : [`${stepsDone(run)}/${steps}`.padEnd(STEPS_WIDTH)]),
     ...(age === undefined ? [] : [formatAge(age).padEnd(AGE_WIDTH)]),
-    ...new Set([name, versionName, failure]),
+    names.label,
+    names.workflow ?? versionName,
+    [error?.step, error?.message].filter(Boolean).join(': '),
   ]
-    .filter((part) => part !== undefined && part !== '')
-    .map((part) => sanitize(part ?? ''))
+    .filter((part) => part !== '')
+    .map(sanitize)
     .join('  ')
     .trimEnd();
 }
 
-/** Returns that line for a screen: wrapped to its width, and with the status in color. `name` is how people know the run. */
+/** Returns that line for a screen: wrapped to its width, and with the status in color. */
 export function layOutSummaryLine(
   run: Run,
-  name: string | undefined,
+  names: ListedNames,
   now: number,
   { style, width }: Layout,
 ): string {
-  const lines = wrapLines([runSummaryLine(run, name, now)], width).join('\n');
+  const lines = wrapLines([runSummaryLine(run, names, now)], width).join('\n');
   const status = sanitize(run.status ?? 'accepted');
-  const start = lines.indexOf(status, sanitize(run.id).length);
+  const start = lines.indexOf(status, sanitize(names.id).length);
   if (start < 0) return lines;
   return lines.slice(0, start) + statusPaint(run.status, style)(status) + lines.slice(start + status.length);
 }
 
 /** What a summary says of a run that the service does not. */
 export interface SummaryFacts {
+  /** How users know it, such as by the names of its documents, if known. */
+  label: string | undefined;
   /** The name or id of its workflow, if known. */
   workflow: string | undefined;
   /** The beginning of its output, if it has one. */
@@ -61,7 +65,7 @@ export interface SummaryFacts {
 /** Returns a row for each known field, whose text is wrapped to the width of the layout. */
 export function runSummary(
   run: Run,
-  { workflow, output, page, now }: SummaryFacts,
+  { label, workflow, output, page, now }: SummaryFacts,
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
@@ -73,6 +77,7 @@ export function runSummary(
     ['failed at', run.error?.step],
     ['message', run.error?.message],
     ['created', created],
+    ['label', label],
     ['workflow', workflow],
     ['version', run.versionName],
     ['output', output],

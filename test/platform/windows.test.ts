@@ -131,7 +131,7 @@ describe('Windows: shells', () => {
 
   test('Windows: sandbox prints lines for PowerShell and for cmd', async () => {
     const signals = new Signals();
-    const onOutput = (text: string) => text.includes('Serving until') && signals.raise('SIGINT');
+    const onOutput = (text: string) => text.includes('To try it') && signals.raise('SIGINT');
     const { stdout } = await runCli(['sandbox'], { platform, signals, onOutput });
     const [, port, token] =
       /^\$env:WFR_BASE_URL = 'http:\/\/127.0.0.1:(\d+).*\n.*'(.*)'\n/.exec(stdout) ?? [];

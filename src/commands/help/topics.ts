@@ -310,7 +310,8 @@ Parameters are string, document, number, boolean, object or array, and optional
 with a ? after the name. A text of the output that is one placeholder returns
 the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
 describe a document. "failure": {"step": "Read", "message": "no pages"} makes
-every run fail at that step.
+every run fail at that step, and with "when": {"pages": 0} in it only those with
+this input.
 
 --from-profile <name> serves the workflows of a profile of the config file, with
 their declared parameters, instead.

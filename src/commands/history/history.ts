@@ -12,6 +12,7 @@ import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
+import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
   type Layout,
@@ -125,10 +126,14 @@ async function printNotes(
   { stderr }: Context,
 ): Promise<void> {
   if (presentation.quiet || format !== 'text') return;
-  if (runs.length < all)
-    await stderr.write(`${runs.length} of ${all} runs; for all: wfr history --limit ${all}\n`);
-  if (runs.some(({ status }) => !hasEndedStatus(status)))
-    await stderr.write('Each status is as last seen; to ask the service: wfr status <id>\n');
+  const notes = [
+    ...(runs.length < all ? [`${runs.length} of ${all} runs; for all: wfr history --limit ${all}`] : []),
+    ...(runs.some(({ status }) => !hasEndedStatus(status))
+      ? ['Each status is as last seen; to ask the service: wfr status <id>']
+      : []),
+  ];
+  for (const line of wrapLines(notes, stderr.isTerminal ? stderr.columns : 0))
+    await stderr.write(`${line}\n`);
 }
 
 async function print(

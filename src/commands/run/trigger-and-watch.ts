@@ -65,7 +65,7 @@ async function watch(
   const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
-  const printer = new RunPrinter(session, { format, pointer, severalRuns: false });
+  const printer = new RunPrinter(session, { format, pointer });
   let received: EndedRun | undefined;
   const onEnd = (run: EndedRun) => {
     if (recordEnd !== undefined) received = run;

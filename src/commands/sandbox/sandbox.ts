@@ -63,9 +63,9 @@ async function serve(
   const service = await startService({ ...options, log });
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
+    await writeLine(`Sandbox at ${service.baseUrl} until Ctrl-C. Settings for another shell:`, context);
     await context.stdout.write(formatAssignments(env, context));
-    const intro = 'Serving until Ctrl-C. With these variables set in another shell, try:';
-    await writeExamples(intro, examples, context);
+    await context.stderr.write(`To try it there:\n${examples}`);
     return await untilAborted(new Promise<never>(() => {}), interruption.signal);
   } catch (error) {
     if (error instanceof InterruptedError) return error.signal;
@@ -99,9 +99,9 @@ function examplesText(
   return commands.map((command) => `  ${command}\n`).join('');
 }
 
-function writeExamples(intro: string, examples: string, { stderr }: Context): Promise<void> {
-  const lines = wrapLines([intro], stderr.isTerminal ? stderr.columns : 0);
-  return stderr.write(`${lines.join('\n')}\n${examples}`);
+function writeLine(text: string, { stderr }: Context): Promise<void> {
+  const lines = wrapLines([text], stderr.isTerminal ? stderr.columns : 0);
+  return stderr.write(`${lines.join('\n')}\n`);
 }
 
 /** Milliseconds. */
@@ -141,12 +141,10 @@ async function runCommand(
     if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
-  if (context.stderr.isTerminal && isShell(program, args))
-    await writeExamples(
-      `Sandbox at ${service.baseUrl} until this shell exits. To try it:`,
-      examples,
-      context,
-    );
+  if (context.stderr.isTerminal && isShell(program, args)) {
+    await writeLine(`Sandbox at ${service.baseUrl} until this shell exits. To try it:`, context);
+    await context.stderr.write(examples);
+  }
   try {
     const child = await starting.catch((error) => {
       const name = shellCommand([program], context.platform);

@@ -1,5 +1,6 @@
 /** What stdout carries, in each output format. */
 import { OutputError } from '../../errors.js';
+import type { ListedNames } from '../../history/history.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
@@ -12,9 +13,8 @@ interface PrintOptions {
   format: OutputFormat;
   /** Of --get: the value that is printed instead of the whole. */
   pointer: ValuePointer | undefined;
-  severalRuns: boolean;
-  /** Returns how people know one of several runs. */
-  nameOf?: (id: string) => string | undefined;
+  /** Of several runs: returns how the line of one names it. */
+  namesOf?: (id: string) => ListedNames;
 }
 
 /** Prints runs while they are watched. All methods throw OutputError. */
@@ -28,20 +28,20 @@ export class RunPrinter {
 
   /** Returns whether stdout carries the complete output of a run that has ended. */
   carriesOutput({ status }: Run): boolean {
-    const { format, pointer, severalRuns } = this.options;
+    const { format, pointer, namesOf } = this.options;
     if (pointer !== undefined) return false;
-    if (format === 'text') return !severalRuns && status === 'FINISHED';
+    if (format === 'text') return namesOf === undefined && status === 'FINISHED';
     return format !== 'id';
   }
 
   /** Whether the line of each run is on the screen, so that stderr need not say how it ended. */
   get showsEnds(): boolean {
-    const { format, pointer, severalRuns } = this.options;
+    const { format, pointer, namesOf } = this.options;
     const { layout, reporter } = this.output;
     return (
       format === 'text' &&
       pointer === undefined &&
-      severalRuns &&
+      namesOf !== undefined &&
       layout.width > 0 &&
       reporter.output.isTerminal
     );
@@ -57,16 +57,14 @@ export class RunPrinter {
 
   /** Prints a run that has ended or is no longer watched, as last seen. Throws NoSuchValueError. */
   async printEnd(run: Run): Promise<void> {
-    const { format, pointer, severalRuns, nameOf } = this.options;
+    const { format, pointer, namesOf } = this.options;
     const { stdout, layout, reporter } = this.output;
     if (pointer !== undefined) {
       const { printValue } = await import('./print-value.js');
       await printValue(run, format, pointer, this.output);
-    } else if (format === 'json') await printRun(this.output, run, severalRuns);
-    else if (format === 'text' && severalRuns)
-      await stdout.writeSummary(
-        `${layOutSummaryLine(run, nameOf?.(run.id), reporter.clock.now(), layout)}\n`,
-      );
+    } else if (format === 'json') await printRun(this.output, run, namesOf !== undefined);
+    else if (format === 'text' && namesOf !== undefined)
+      await stdout.writeSummary(`${layOutSummaryLine(run, namesOf(run.id), reporter.clock.now(), layout)}\n`);
     else if (format === 'text' && run.status === 'FINISHED')
       await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
@@ -87,19 +85,18 @@ export async function printStatus(
   format: OutputFormat,
   run: Run,
   {
-    severalRuns,
-    name,
+    names,
     ...facts
   }: Omit<SummaryFacts, 'output'> & {
-    severalRuns: boolean;
-    /** How people know one of several runs. */
-    name: string | undefined;
+    /** Of one of several runs: how its line names it. */
+    names: ListedNames | undefined;
   },
 ): Promise<{ isCut: boolean }> {
   const { stdout, layout } = output;
   if (format === 'id') await printId(output, run);
-  else if (format !== 'text') await printRun(output, run, severalRuns || format === 'jsonl');
-  else if (severalRuns) await stdout.writeSummary(`${layOutSummaryLine(run, name, facts.now, layout)}\n`);
+  else if (format !== 'text') await printRun(output, run, names !== undefined || format === 'jsonl');
+  else if (names !== undefined)
+    await stdout.writeSummary(`${layOutSummaryLine(run, names, facts.now, layout)}\n`);
   else {
     const room = Math.max(MIN_BEGINNING, layout.width - LABEL_WIDTH);
     const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run), room) : undefined;

@@ -42,9 +42,9 @@ export async function resolvePastRuns(
     }
     const [uuid, ...others] = isShortId(text) ? findUuids(text) : [];
     if (uuid === undefined) return text;
-    notes.push(
-      ...(others.length === 0 ? [`${text} is run ${uuid}`] : ambiguityNotes(text, [uuid, ...others], runs)),
-    );
+    if (others.length > 0) notes.push(...ambiguityNotes(text, [uuid, ...others], runs));
+    // The lines of several runs have their ids.
+    else if (raw.length === 1) notes.push(`${text} is run ${uuid}`);
     return others.length === 0 ? uuid : text;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');

@@ -62,7 +62,7 @@ async function narrow(text: string, width: number): Promise<string> {
   return terms
     .split('\n')
     .map((line) => {
-      if (!/^ {2}wfr /.test(line)) return wrapLines([line], width).join('\n');
+      if (!/^ {2}(\w+=\$\()?wfr /.test(line)) return wrapLines([line], width).join('\n');
       // A command that is continued as in a shell can be pasted.
       const [, command = line, end = ''] = /^(.*)( \\)$/.exec(line) ?? [];
       return wrapLines([command], width - 2).join(' \\\n') + end;

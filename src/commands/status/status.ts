@@ -5,7 +5,7 @@ import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { History, nameOfRun, type PastRun } from '../../history/history.js';
+import { History, type ListedNames, namesInList, type PastRun } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run, withoutJson } from '../../service/run.js';
@@ -48,13 +48,17 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   });
   const cancelNotice = scheduleNotice(session);
   const past =
-    plan.format === 'text' ? session.history.runsById(session.service.baseUrl) : Promise.resolve(undefined);
+    plan.format === 'text'
+      ? session.history.runsById(session.service.baseUrl)
+      : Promise.resolve(new Map<string, PastRun>());
+  const namesOf = past.then((known) => namesInList(plan.ids, known, plan.nameOf));
   const runs: Outcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const printed = await print(outcome, (await past)?.get(outcome.id), plan, session);
+      const names = plan.ids.length > 1 ? (await namesOf)(outcome.id) : undefined;
+      const printed = await print(outcome, (await past).get(outcome.id), names, plan, session);
       polls.shift()?.place.end();
       runs.push({ ...printed, run: printed.run && withoutJson(printed.run) });
     }
@@ -90,18 +94,19 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
 async function print(
   outcome: WatchOutcome,
   past: PastRun | undefined,
-  { ids, format, pointer, exitStatus, settings, nameOf }: StatusPlan,
+  names: ListedNames | undefined,
+  { format, pointer, exitStatus, settings, nameOf }: StatusPlan,
   session: Session,
 ): Promise<Outcome> {
   const { reporter, history, service } = session;
   const { id, run, error, thrown } = outcome;
-  const severalRuns = ids.length > 1;
+  const severalRuns = names !== undefined;
   if (run !== undefined) {
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
     if (pointer === undefined) {
       const { isCut } = await printStatus(session, format, run, {
-        severalRuns,
-        name: past && nameOfRun(past, nameOf),
+        names,
+        label: past?.label,
         workflow: past && (nameOf(past.workflow) ?? past.workflow),
         page: settings.pageOf(id),
         now: service.clock.now(),

@@ -6,7 +6,7 @@ import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-set
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { History, idShortener, nameOfRun, type PastRun } from '../../history/history.js';
+import { History, idShortener, nameOfRun, namesInList, type PastRun } from '../../history/history.js';
 import { continuesText, type Outcome } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { FileNames, type SaveFolder } from '../../output-documents/save-folder.js';
@@ -55,18 +55,18 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const past = severalRuns
     ? await session.history.runsById(session.service.baseUrl)
     : new Map<string, PastRun>();
-  const nameOf = (one: string) => {
-    const run = past.get(one);
-    return run && nameOfRun(run, plan.nameOf);
-  };
   const { reporter } = session;
   const progress = await (severalRuns
     ? reporter.startRunsProgress(
-        ids.map((one) => ({ id: one, name: nameOf(one) })),
+        ids.map((one) => ({ id: one, name: nameOfRun(past.get(one), plan.nameOf) })),
         idShortener([...ids, ...past.keys()]),
       )
     : reporter.startProgress());
-  const printer = new RunPrinter(session, { format, pointer, severalRuns, nameOf });
+  const printer = new RunPrinter(session, {
+    format,
+    pointer,
+    ...(severalRuns && { namesOf: namesInList(ids, past, plan.nameOf) }),
+  });
   const display = { printer, progress, documents, saveOutput: outputSaver(plan) };
   return id === undefined || severalRuns
     ? watchSeveral(plan, display, session)

@@ -228,14 +228,14 @@ function liveRunText(seen: TimedRun, started: number, now: number, width: number
   const { run } = seen;
   const total = totalSteps(run);
   const share = shareOfRun(run);
-  const shareText = share === undefined ? '' : bar(share);
+  const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const elapsed = wholeSeconds(now - started);
   const left = timeLeft(seen, now);
   const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
   return fitLine(width, [
-    [runText(run), shareText, list(elapsed, estimateText(left))],
-    [runText(run), list(elapsed, estimateText(left))],
-    [statusText(run), steps, list(elapsed, estimateText(left))],
+    [runText(run), wide, list(elapsed, estimateText(left))],
+    [runText(run), narrow, elapsed],
+    [statusText(run), steps, elapsed],
   ]);
 }
 
@@ -261,7 +261,8 @@ function liveRunsText(rows: readonly Row[], elapsedMs: number, width: number): s
   const done = rows.filter(({ isDone }) => isDone).length;
   const elapsed = wholeSeconds(elapsedMs);
   const seen = rows.flatMap(({ run }) => run ?? []);
-  const counts = severalRunsText(seen, rows.length);
+  const unread = rows.filter(({ isDone, run }) => isDone && run === undefined).length;
+  const counts = severalRunsText(seen, rows.length, unread);
   return fitLine(width, [
     [counts, bar(done / rows.length), elapsed],
     [counts, elapsed],
@@ -281,14 +282,17 @@ export function liveBatchText(
 ): string {
   const { endedNow, total } = counts;
   const duration = lastEnd - started;
-  const msPerRow = duration < 2_000 || endedNow < 2 ? undefined : duration / endedNow;
+  // The first of many that run at once say nothing of how long each takes.
+  const isEarly = duration < 2_000 || endedNow < Math.max(2, counts.running);
+  const msPerRow = isEarly ? undefined : duration / endedNow;
   const open = total === undefined ? 0 : total - countDone(counts);
   const rate = msPerRow === undefined ? '' : rateText(msPerRow);
   const elapsed = wholeSeconds(now - started);
   const leftMs = (msPerRow ?? 0) * open - (now - lastEnd);
   const left = estimateText(leftMs > 0 ? leftMs : undefined);
   const share = shareOfBatch(counts);
-  const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
+  // The same width throughout a batch.
+  const shown = share === undefined ? '' : bar(share, width < WIDE_WIDTH ? NARROW_BAR_WIDTH : BAR_WIDTH);
   const done = doneText(counts);
   const [ended, problems] = [endedText(counts), problemsText(counts)];
   const fewer = list(finishedText(counts), problems);
@@ -297,21 +301,20 @@ export function liveBatchText(
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
     return fitLine(width, [
-      [wide, done, ended, wait, openText(counts), elapsed],
-      [wide, done, ended, wait, elapsed],
-      [wide, done, problems, wait],
+      [shown, done, ended, wait, openText(counts), elapsed],
+      [shown, done, ended, wait, elapsed],
+      [shown, done, problems, wait],
       [done, problems, wait],
       [done, wait],
     ]);
   return fitLine(width, [
-    [wide, done, list(ended, openText(counts)), rate, list(elapsed, left)],
-    [wide, done, list(ended, running), rate, list(elapsed, left)],
-    [wide, done, list(fewer, running), rate, list(elapsed, left)],
-    [wide, done, list(ended, running), left],
-    [narrow, done, list(fewer, running), left],
-    [narrow, done, list(problems, running), left],
-    [done, list(problems, running), left],
-    [narrow, done, problems, left],
+    [shown, done, list(ended, openText(counts)), rate, list(elapsed, left)],
+    [shown, done, list(ended, running), rate, list(elapsed, left)],
+    [shown, done, list(ended, running), list(elapsed, left)],
+    [shown, done, list(fewer, running), left || elapsed],
+    [shown, done, list(problems, running), left || elapsed],
+    [shown, done, problems, left || elapsed],
+    [shown, done, problems],
     [done, problems, left],
   ]);
 }
@@ -363,6 +366,9 @@ function truncateTo(text: string, width: number): string {
 const BAR_WIDTH = 12;
 
 const NARROW_BAR_WIDTH = 6;
+
+/** Columns from which a batch has the wider bar. */
+const WIDE_WIDTH = 70;
 
 /** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. */
 function bar(share: number, width = BAR_WIDTH): string {

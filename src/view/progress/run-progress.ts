@@ -46,11 +46,12 @@ export function uploadText({ sent, total, isBase64 }: Upload): string {
 /** The order in which statuses are counted; others come last. */
 const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
-/** Returns `5 runs: 2 FINISHED, 1 FAILED, 1 RUNNING`; those of `total` that were not seen are left out. */
-export function severalRunsText(runs: readonly Run[], total: number): string {
+/** Returns `5 runs: 2 FINISHED, 1 FAILED, 1 RUNNING, 1 not read`; `unread` are those that could not be read. */
+export function severalRunsText(runs: readonly Run[], total: number, unread: number): string {
   const counts = new Map(COUNTED.map((status) => [status, 0]));
   for (const status of runs.map(statusText)) counts.set(status, (counts.get(status) ?? 0) + 1);
   const seen = [...counts].filter(([, count]) => count > 0).map(([status, count]) => `${count} ${status}`);
+  if (unread > 0) seen.push(`${unread} not read`);
   return [`${total} runs`, seen.join(', ')].filter(Boolean).join(': ');
 }
 
@@ -182,7 +183,7 @@ export function plainProgress(write: (line: string) => void, clock: Clock, total
     const runs = [...latest.values()];
     const [first] = runs;
     if (first === undefined) return message;
-    return total > 1 ? severalRunsText(runs, total) : runText(first);
+    return total > 1 ? severalRunsText(runs, total, 0) : runText(first);
   });
   return {
     sending(upload) {

@@ -121,10 +121,10 @@ describe('--from-profile', () => {
     const { stdout, stderr } = await runCli(['sandbox', ...FLAGS], {
       env,
       signals,
-      onOutput: (text) => text.includes('Serving') && signals.raise('SIGINT'),
+      onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Serving until Ctrl-C\. With these variables set in another shell, try:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
