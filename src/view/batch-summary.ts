@@ -33,8 +33,8 @@ export interface BatchSummary {
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
-  /** How long it took, or when it was, if that is said. */
-  time?: string;
+  /** How long it took, when it was, or what this command did. */
+  fact?: string;
 }
 
 /** Reasons that are listed at most; reports have all. */
@@ -72,7 +72,7 @@ function wrapParts(parts: readonly string[], indent: string, width: number): str
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, time }: BatchSummary, style: Style): string {
+function countsLine({ counts, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
@@ -80,7 +80,7 @@ function countsLine({ counts, time }: BatchSummary, style: Style): string {
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
-    ...(time === undefined ? [] : [time]),
+    ...(fact === undefined ? [] : [fact]),
   ].join('; ');
 }
 

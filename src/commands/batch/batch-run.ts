@@ -98,6 +98,11 @@ export class BatchRun {
     return this.#runner.unsent;
   }
 
+  /** How many runs this command has triggered. */
+  get triggered(): number {
+    return this.#runner.triggered;
+  }
+
   counts(): BatchCounts {
     const { rows, awaiting } = this.tools.log;
     const ended = new Map([...WORDS.keys()].map((word) => [word, 0]));

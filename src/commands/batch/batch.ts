@@ -11,7 +11,7 @@ import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
-import { formatDuration } from '../../text/quantity.js';
+import { formatDuration, pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
@@ -165,9 +165,11 @@ async function sendRows(
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
-  const time = `took ${formatDuration(context.clock.monotonic() - started)}`;
+  const fact = isContinued
+    ? `${run.triggered === 0 ? 'no run' : pluralize(run.triggered, 'run')} triggered now`
+    : `took ${formatDuration(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
-    reporter.batchSummary(isContinued || log.rows.known === 0 ? summary : { ...summary, time });
+    reporter.batchSummary(log.rows.known === 0 ? summary : { ...summary, fact });
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);

@@ -61,6 +61,8 @@ export class RowRunner {
   #turn: Promise<unknown> = Promise.resolve();
   /** How many rows wait because that was none. */
   unsent = 0;
+  /** How many runs were triggered. */
+  triggered = 0;
 
   /**
    * `isStopped` returns whether no further request may be completed; `stopWatching` ends the watching of runs: a signal
@@ -145,6 +147,7 @@ export class RowRunner {
       const trigger = { workflowId, inputs: resolved.inputs, field: this.#field, resend503 };
       return createRun(trigger, session.service, session.interruption, record);
     });
+    this.triggered++;
     this.#field = variant;
     return run;
   }

@@ -250,8 +250,8 @@ function summaryOf(
   const [start, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
   const isSameDay = start.slice(0, DAY) === end.slice(0, DAY);
   const last = isSameDay ? end.slice(DAY + 1) : end;
-  if (start === end) return { ...summary, time: `at ${start}` };
-  return { ...summary, time: `from ${start.replace(' UTC', '')} to ${last}` };
+  if (start === end) return { ...summary, fact: `at ${start}` };
+  return { ...summary, fact: `from ${start.replace(' UTC', '')} to ${last}` };
 }
 
 /** The length of the day in a time. */

@@ -473,7 +473,7 @@ describe('batch: the progress of a command that continues another', () => {
     const { stderr } = await wfr(args, { cwd, terminal: 90, env: { TERM: 'xterm', NO_COLOR: '1' } });
     expect(stderr).toMatch(/ {2}1\/3 {2}1 rejected, 1 running, 1 waiting/);
     expect(stderr).not.toContain('unauthorized');
-    expect(stderr).toContain('3 rows: 2 finished, 1 rejected\n');
+    expect(stderr).toContain('3 rows: 2 finished, 1 rejected; ');
   });
 });
 
@@ -613,7 +613,9 @@ To write a page of all rows: wfr results out.jsonl --report html=out.html
       /1 row: 1 finished; took \S+\nTo see the outputs: wfr results out\.jsonl -o csv\n$/,
     );
     // The time of the second command is not that of the batch.
-    expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(/^1 row: 1 finished\nTo see/);
+    expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
+      /^1 row: 1 finished; no run triggered now\nTo see/,
+    );
   });
 
   test('batch: a command with headers or inputs, which may be secrets, is not printed in full', async () => {

@@ -27,7 +27,7 @@ describe('batch: resuming from a results file', () => {
     const before = requests.length;
     const again = await wfr(BATCH_ARGS, { cwd });
     expect(again.exitCode).toBe(0);
-    expect(again.stderr).toMatch(/^5 rows: 5 finished\nTo see the outputs: .*\n$/);
+    expect(again.stderr).toMatch(/^5 rows: 5 finished; no run triggered now\nTo see the outputs: .*\n$/);
     expect(requests).toHaveLength(before);
     expect(posts()).toHaveLength(5);
   });
@@ -178,7 +178,7 @@ describe('batch: resuming from a results file', () => {
     expect((await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd })).exitCode).toBe(5);
     const args = ['batch', 'v', ...BATCH_ARGS.slice(2)];
     const fixed = await other([...args, '--retry-failed'], { cwd });
-    expect(fixed).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished\n') });
+    expect(fixed).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished; ') });
     expect(posts()).toHaveLength(3);
     expect((await other(BATCH_ARGS, { cwd })).stderr).toContain(
       'belongs to a batch with the workflow v, not w',
@@ -195,7 +195,7 @@ describe('batch: resuming from a results file', () => {
     writeFileSync(join(cwd, 'saved.jsonl'), first.stdout);
     expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running; at ');
     const second = await wfr([...args, '--results', 'saved.jsonl'], { cwd });
-    expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished\n') });
+    expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished; ') });
     expect(posts()).toHaveLength(3);
   });
 
@@ -331,7 +331,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
     for (mode of ['busy', 'refuse'] as const) {
       const again = await wfr([...args, '--resend-unknown'], { cwd });
-      expect(again.stderr).toContain('1 row: 1 unknown\n');
+      expect(again.stderr).toContain('1 row: 1 unknown; ');
       const before = posts().length;
       expect((await wfr(args, { cwd })).exitCode).toBe(6);
       expect(posts()).toHaveLength(before);
@@ -339,7 +339,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     mode = 'fail';
     expect((await wfr([...args, '--resend-unknown'], { cwd })).exitCode).toBe(1);
     mode = 'busy';
-    expect((await wfr([...args, '--retry-failed'], { cwd })).stderr).toContain('1 row: 1 failed\n');
+    expect((await wfr([...args, '--retry-failed'], { cwd })).stderr).toContain('1 row: 1 failed; ');
     const before = posts().length;
     expect((await wfr(args, { cwd })).exitCode).toBe(1);
     expect(posts()).toHaveLength(before);

@@ -143,7 +143,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     isHealthy = true;
     const second = await runCli(BATCH_ARGS, { cwd, env, limits });
     expect(second.exitCode).toBe(6);
-    expect(second.stderr).toContain('8 rows: 3 finished, 5 unknown\n');
+    expect(second.stderr).toContain('8 rows: 3 finished, 5 unknown; ');
     expect(posts()).toHaveLength(11);
   });
 

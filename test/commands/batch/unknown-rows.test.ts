@@ -85,7 +85,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(120_000);
     expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
-    expect(stderr).toContain('2 rows: 1 finished, 1 lost\n');
+    expect(stderr).toContain('2 rows: 1 finished, 1 lost; ');
     expect(stderr).toMatch(/^ {2}1 lost: .*\n {4}rows\.jsonl:1 \(run-1-1\)\n/m);
     expect(stderr).toMatch(/base URL and the service\.\nTo run lost rows again: .* --retry-failed\n/);
     expect(triggered).toEqual([]);
@@ -107,7 +107,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     await run();
     const { exitCode, stderr } = await run('--retry-failed');
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('2 rows: 2 finished\n');
+    expect(stderr).toContain('2 rows: 2 finished; ');
     expect(triggered).toEqual([1]);
     expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost', ...FINISHED_ROW]);
     expect((await run('--retry-failed')).exitCode).toBe(0);
@@ -118,7 +118,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { run, responses, triggered } = await runLostBatch();
     await run();
     responses.post = () => [422, { message: 'no' }];
-    expect((await run('--retry-failed')).stderr).toContain('2 rows: 1 finished, 1 lost\n');
+    expect((await run('--retry-failed')).stderr).toContain('2 rows: 1 finished, 1 lost; ');
     const { exitCode, stderr } = await run();
     expect(exitCode).toBe(7);
     expect(stderr).toContain('rows.jsonl:1 (run-1-1)');
@@ -184,7 +184,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     responses.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('22 rows: 1 finished, 21 lost\n');
+    expect(stderr).toContain('22 rows: 1 finished, 21 lost; ');
     expect(stderr).toContain('19 (run-19-19) and 2 more\n');
     expect(triggered).toHaveLength(22);
   });
@@ -211,7 +211,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     expect(first.stderr).toMatch(/--adopt 2=<id>\n.*--resend-unknown 2 to that command\.\n/m);
     const { exitCode, stderr } = await run('--adopt', '2=found-1');
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('3 rows: 3 finished\n');
+    expect(stderr).toContain('3 rows: 3 finished; ');
     expect(triggered).toEqual([]);
     expect(reads).toEqual(['found-1', 'found-1']);
     expect(eventNamesByRow(path)[2]).toEqual([...UNKNOWN, 'accepted', 'ended']);
@@ -436,7 +436,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
     responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
-      '8 rows: 1 finished, 1 failed, 1 rejected, 1 invalid, 1 unreachable, 1 unknown, 1 lost, 1 running\n',
+      '8 rows: 1 finished, 1 failed, 1 rejected, 1 invalid, 1 unreachable, 1 unknown, 1 lost, 1 running; ',
     );
     delete responses.get;
     delete responses.post;
