@@ -47,6 +47,9 @@ export interface ListedNames {
   workflow: string | undefined;
 }
 
+/** Characters to which labels are padded at most: one long label must not move the columns of all others. */
+const MAX_COLUMN = 30;
+
 /** Returns how a list of the runs `ids` names each, by what the history has of them. */
 export function namesInList(
   ids: readonly string[],
@@ -58,7 +61,7 @@ export function namesInList(
   const idOf = (id: string) => (past.has(id) ? shorten(id) : id);
   const labelOf = (id: string) => past.get(id)?.label ?? '';
   const idWidth = Math.max(...ids.map((id) => idOf(id).length));
-  const labelWidth = Math.max(...ids.map((id) => labelOf(id).length));
+  const labelWidth = Math.min(MAX_COLUMN, Math.max(...ids.map((id) => labelOf(id).length)));
   return (id) => ({
     id: idOf(id).padEnd(idWidth),
     label: labelOf(id).padEnd(labelWidth),
