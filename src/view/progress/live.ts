@@ -235,6 +235,7 @@ function liveRunText(seen: TimedRun, started: number, now: number, width: number
   return fitLine(width, [
     [runText(run), wide, list(elapsed, estimateText(left))],
     [runText(run), narrow, elapsed],
+    [runText(run), elapsed],
     [statusText(run), steps, elapsed],
   ]);
 }
