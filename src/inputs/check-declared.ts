@@ -103,7 +103,9 @@ function describeFix(
   found: InputKind,
 ): string | undefined {
   if (found.type === 'malformed-document') return undefined;
-  if (isCell) return `name the column ${itemStart(parameter)}`;
+  const column = itemStart(parameter);
+  // Of a column that has this name, the cell is wrong.
+  if (isCell) return item?.raw.startsWith(column) ? undefined : `name the column ${column}`;
   if (item === undefined)
     return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
   return `write ${shellCommand([correctItem(item, parameter)])}`;

@@ -11,6 +11,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
@@ -46,7 +47,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0 && !context.errorsAsData)
     await context.stderr.write(`${await emptyText(log, known.length)}\n`);
   await print(runs, known, plan, context);
-  await printNotes(runs, wanted.length, plan, context);
+  await printNotes(runs, wanted.length, flags, plan, context);
   return ExitCode.ok;
 }
 
@@ -122,12 +123,17 @@ async function emptyText(log: History, known: number): Promise<string> {
 async function printNotes(
   runs: readonly ListedRun[],
   all: number,
+  { status, workflow }: HistoryFlags,
   { format, presentation }: HistoryPlan,
-  { stderr }: Context,
+  { stderr, platform }: Context,
 ): Promise<void> {
   if (presentation.quiet || format !== 'text') return;
+  const filters = Object.entries({ '--status': status, '--workflow': workflow }).flatMap(([flag, value]) =>
+    value === undefined ? [] : [flag, value],
+  );
+  const command = shellCommand(['wfr', 'history', ...filters, '--limit', String(all)], platform);
   const notes = [
-    ...(runs.length < all ? [`${runs.length} of ${all} runs; for all: wfr history --limit ${all}`] : []),
+    ...(runs.length < all ? [`${runs.length} of ${all} runs; for all: ${command}`] : []),
     ...(runs.some(({ status }) => !hasEndedStatus(status))
       ? ['Each status is as last seen; to ask the service: wfr status <id>']
       : []),

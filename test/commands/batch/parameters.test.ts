@@ -116,7 +116,7 @@ describe('wfr batch with declared parameters', () => {
       exitCode: 2,
       stderr: [
         'wfr: error: rows.csv:3: invoice@scan.txt: must be application/pdf, found text/plain',
-        '  rows.csv:3: amount:="2": must be a number, found a string; name the column amount:=',
+        '  rows.csv:3: amount:="2": must be a number, found a string',
         '  rows.csv:4: missing input customer (string)',
         '  rows.csv:5: missing input invoice (document)',
         TAKES,

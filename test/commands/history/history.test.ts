@@ -96,6 +96,9 @@ describe('history: recording and listing runs', () => {
     expect(lines[0]).toMatch(/^ID {8}STATUS {3}AGE {2}WORKFLOW$/);
     expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}now {2}slow v1$/);
     expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
+    expect((await wfr('history', '-n', '3', '--status', 'pending', '--workflow', SLOW)).stderr).toContain(
+      `3 of 22 runs; for all: wfr history --status pending --workflow ${SLOW} --limit 22\n`,
+    );
     const { stdout: rows } = await wfr('history', '-o', 'jsonl', '-n', '22');
     expect(
       rows
