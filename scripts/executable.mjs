@@ -1,6 +1,6 @@
 /** Makes an executable of wfr: a Node with one bundle of bin/ and src/ inside it, compiled where that Node runs here. */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { component } from './bundled-packages.mjs';
@@ -61,7 +61,7 @@ function nodeBinary(target) {
   mkdirSync(cache, { recursive: true });
   run('npm', ['pack', '--silent', `node-${target}@${NODE.version}`, '--pack-destination', cache]);
   const archive = join(cache, `node-${target}-${NODE.version}.tgz`);
-  const digest = createHash('sha512').update(readFileSync(archive)).digest('base64');
+  const digest = hash('sha512', readFileSync(archive), 'base64');
   if (`sha512-${digest}` !== integrity)
     throw new Error(`${archive} is not the one in scripts/node-binaries.json`);
   run('tar', ['-xzf', archive, '-C', cache]);

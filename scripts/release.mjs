@@ -2,7 +2,7 @@
  * Makes what a release consists of, in release/: the npm package, the executables, and their SHA-256 sums.
  * `npm run release [-- --dry-run] [--targets linux-x64,win-x64] [--out directory]`
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   cpSync,
   mkdirSync,
@@ -84,7 +84,7 @@ function release(out) {
   run(process.execPath, ['build.mjs', bundle, 'scripts/executable-main.cjs']);
   for (const target of flags.targets.split(',').filter(Boolean)) archiveExecutable(target, bundle, out);
   const files = readdirSync(out).sort();
-  const sums = files.map((file) => `${sha256(join(out, file))}  ${file}\n`);
+  const sums = files.map((file) => `${hash('sha256', readFileSync(join(out, file)))}  ${file}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), sums.join(''));
   for (const file of files) console.log(`${statSync(join(out, file)).size.toString().padStart(10)}  ${file}`);
 }
@@ -119,8 +119,4 @@ function archiveExecutable(target, bundle, out) {
   const reproducible = ['--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u+w,go-w'];
   const files = readdirSync(directory).sort();
   run('tar', ['-c', '-I', 'gzip -9n', '-f', archive, ...reproducible, '-C', directory, ...files]);
-}
-
-function sha256(path) {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
