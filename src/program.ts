@@ -41,13 +41,8 @@ Examples:
   wfr watch @last
   wfr sandbox --list
 
-Help topics: inputs, tables, output, once, exit-codes, errors, environment. To
-read one, or a part of a command:
-  wfr help inputs
-  wfr help sandbox workflows
-
-Instructions for agents:
-  wfr help --skill`;
+Help topics, such as wfr help inputs: inputs, tables, output, once, exit-codes,
+errors, environment. Instructions for agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {

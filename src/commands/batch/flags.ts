@@ -83,7 +83,7 @@ function define(command: Command, start: Start): void {
 function collectRowNumbers(value: string, earlier: unknown): string {
   if (!/^[\d,\s-]+$/.test(value)) {
     throw new InvalidArgumentError(
-      'Expected row numbers, such as 3,7-9; without them, put the flag last or before another flag.',
+      'expected row numbers, such as 3,7-9; without them, put the flag last or before another flag',
     );
   }
   return typeof earlier === 'string' ? `${earlier},${value}` : value;

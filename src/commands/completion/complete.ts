@@ -1,7 +1,7 @@
 /** Completes an unfinished command line: what its last word may be, a command, a flag or a value. */
-import type { Argument, Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js';
-import { resolveSetting } from '../../config/resolve-setting.js';
+import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History } from '../../history/history.js';
@@ -12,162 +12,30 @@ import { REPORT_KINDS } from '../../report/formats.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
 import { isUnsafe, sanitize } from '../../text/sanitize.js';
 import { parseUrl } from '../../text/url.js';
-import { SUBTOPICS, TOPICS } from '../help/topics.js';
-import { choicesOf } from '../shared/flags.js';
+import { TOPICS } from '../help/topics.js';
+import { choicesOf, rawFlags } from '../shared/flags.js';
 
-class CommandLine {
-  /** The program until a command is named; undefined after an unknown one. */
-  #command: Command | undefined;
-  #line = emptyLine();
-  /** The flag whose value comes next. */
-  #pendingFlag: Option | undefined;
-  /** Whether flags are no longer allowed. */
-  #flagsEnded = false;
+/** A word, or files or folders that the shell adds, after `start` in the value. */
+type Candidate = { value: string; description?: string } | { paths: 'files' | 'folders'; start?: string };
 
-  constructor(private readonly program: Command) {
-    this.#command = program;
-  }
-
-  take(word: string): void {
-    if (this.#pendingFlag !== undefined) {
-      this.#setFlag(this.#pendingFlag, word);
-      this.#pendingFlag = undefined;
-    } else if (this.#flagsEnded || !word.startsWith('-') || word === '-') this.#takeOperand(word);
-    else if (word === '--') this.#flagsEnded = true;
-    else this.#takeFlag(word);
-  }
-
-  /** Returns what the last word is; undefined where nothing is allowed. */
-  locate(word: string): Cursor | undefined {
-    if (this.#command === undefined) return undefined;
-    if (this.#pendingFlag !== undefined) return this.#cursor(word, expectedValue(this.#pendingFlag));
-    if (!this.#flagsEnded && word.startsWith('-')) return this.#locateFlag(word, this.#command);
-    if (this.#command.commands.length > 0) return this.#cursor(word, commandNames(this.#command));
-    const argument = this.#argument();
-    return argument && this.#cursor(word, argument.argChoices?.map(toCandidate) ?? argument.name());
-  }
-
-  #cursor(word: string, placeholder: Cursor['expected'], prefix = ''): Cursor {
-    const expected = placeholder === 'topic' ? this.#topics() : placeholder;
-    return { word, prefix, expected, ...this.#line };
-  }
-
-  #locateFlag(word: string, command: Command): Cursor {
-    const { option, prefix, value } = parseFlag(word, command.options) ?? {};
-    if (option !== undefined && value !== undefined) return this.#cursor(word, expectedValue(option), prefix);
-    const options = command.createHelp().visibleOptions(command);
-    return this.#cursor(
-      word,
-      options.map(({ long, short, description }) => ({ value: long ?? short ?? '', description })),
-    );
-  }
-
-  #takeFlag(word: string): void {
-    const flag = parseFlag(word, this.#command?.options ?? []);
-    if (flag?.value === undefined) this.#pendingFlag = flag?.option;
-    else this.#setFlag(flag.option, flag.value);
-  }
-
-  #setFlag(option: Option, value: string): void {
-    this.#line.flags[option.attributeName()] = value;
-    if (placeholderOf(option) === 'item') this.#line.items.push(value);
-  }
-
-  #takeOperand(word: string): void {
-    const argument = this.#argument();
-    if (this.#command !== undefined && this.#command.commands.length > 0) {
-      this.#command = this.#command.commands.find((candidate) => candidate.name() === word);
-    } else if (argument?.name() === 'command' && word === 'wfr' && this.#line.operands.length === 0) {
-      // The command that the sandbox runs is wfr itself: its command line starts here.
-      this.#command = this.program;
-      this.#line = emptyLine();
-      this.#flagsEnded = false;
-    } else {
-      this.#line.operands.push(word);
-      this.#flagsEnded ||= argument?.name() === 'command';
-    }
-  }
-
-  #argument(): Argument | undefined {
-    const declared = this.#command?.registeredArguments ?? [];
-    const last = declared.at(-1);
-    return declared[this.#line.operands.length] ?? (last?.variadic ? last : undefined);
-  }
-
-  /** Returns commands and topics, or the parts of the command that the help is about. */
-  #topics(): Candidate[] {
-    const [command] = this.#line.operands;
-    if (command === undefined)
-      return [...commandNames(this.program), ...Object.keys(TOPICS).map(toCandidate)];
-    return this.#line.operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
-  }
-}
-
-/** Returns the commands that a command consists of. */
-function commandNames(parent: Command): Candidate[] {
-  const commands = parent.createHelp().visibleCommands(parent);
-  return commands.map((command) => ({ value: command.name(), description: command.summary() }));
-}
-
-/**
- * Returns a flag that takes a value, the last one of `-vo`; the start of the word before the value, and the value, which is
- * undefined if it is the next word. Undefined for a word without such a flag.
- */
-function parseFlag(word: string, options: readonly Option[]) {
-  if (word.startsWith('--')) {
-    const [name = ''] = word.split('=', 1);
-    const option = options.find(({ long }) => long === name);
-    const value = name === word ? undefined : word.slice(name.length + 1);
-    return option?.required ? { option, prefix: `${name}=`, value } : undefined;
-  }
-  for (let end = 2; end <= word.length; end++) {
-    const option = options.find(({ short }) => short === `-${word.charAt(end - 1)}`);
-    if (option === undefined) return undefined;
-    if (option.required) return { option, prefix: word.slice(0, end), value: word.slice(end) || undefined };
-  }
-  return undefined;
-}
-
-/** Returns the choices in the help of a flag, or the placeholder of its value. */
-function expectedValue(option: Option): Cursor['expected'] {
-  return choicesOf(option.description)?.map(toCandidate) ?? placeholderOf(option);
-}
-
-/** Returns the placeholder of a flag's value: `file` of `--workflows <file>`. */
-function placeholderOf({ flags }: Option): string {
-  return /<(.+)>/.exec(flags)?.[1] ?? '';
-}
-
-function toCandidate(value: string): Candidate {
-  return { value };
-}
-
-/**
- * Returns what precedes a word on the command line: the flags that have a value, by commander's attribute name, the operands,
- * and the inputs that flags have given.
- */
-const emptyLine = () => ({
-  flags: {} as Record<string, string>,
-  operands: [] as string[],
-  items: [] as string[],
-});
-
-type LineBefore = ReturnType<typeof emptyLine>;
-
-/** The word under the cursor. */
-interface Cursor extends LineBefore {
-  word: string;
+/** The word under the cursor, and what precedes it. */
+interface Cursor {
   /** The start of the word that is not completed, such as `--output=`. */
   prefix: string;
+  /** The value typed so far. */
+  text: string;
   /** The placeholder of the value in the help, or the candidates themselves. */
   expected: string | readonly Candidate[];
+  flags: ServiceFlags & { input?: string[]; workflows?: string; fromProfile?: string };
+  /** The operands before it. */
+  operands: readonly string[];
 }
 
 /**
- * Completes the last word, and prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the description. A line with an
- * empty candidate asks the shell for files: tab, `files` or `folders`, tab, the start of the word before the path. Errors
- * are ignored: a message would garble the line that is being typed. The commands that the words name must have been
- * defined in the program.
+ * Completes the last word, and prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the
+ * description. A line with an empty candidate asks the shell for files: tab, `files` or `folders`, tab, the start of the word
+ * before the path. Errors are ignored: a message would garble the line that is being typed. The commands that the words name
+ * must have been defined in the program.
  */
 export async function complete(
   words: readonly string[],
@@ -176,9 +44,7 @@ export async function complete(
   context: Context,
 ): Promise<Exit> {
   try {
-    const line = new CommandLine(program);
-    for (const word of words.slice(0, -1)) line.take(word);
-    const cursor = line.locate(words.at(-1) ?? '');
+    const cursor = locate(words, program);
     if (cursor !== undefined)
       await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
   } catch {
@@ -187,27 +53,77 @@ export async function complete(
   return ExitCode.ok;
 }
 
-async function formatCandidates(
-  { word, prefix, expected, ...line }: Cursor,
-  hasDescriptions: boolean,
-  context: Context,
-): Promise<string> {
-  const text = word.slice(prefix.length);
-  const completion =
-    typeof expected === 'string' ? await COMPLETERS[expected]?.({ text, ...line }, context) : expected;
-  const {
-    candidates = [],
-    paths,
-    pathStart = 0,
-  } = completion && 'paths' in completion ? completion : { candidates: completion };
-  const shown = candidates
-    .filter(({ value }) => isSafeWord(value) && (typeof expected !== 'string' || !value.startsWith('-')))
-    .map(({ value, description = '' }) => ({ value: prefix + value, description }))
-    .filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()));
-  const lines = shown.map(({ value, description }) =>
-    hasDescriptions && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
-  );
-  if (paths !== undefined) lines.push(`\t${paths}\t${word.slice(0, prefix.length + pathStart)}\n`);
+/** Marks the cursor: no argument of a command contains it. */
+const MARK = '\0';
+
+/** Returns what the last word is, which commander parses with a mark; undefined where nothing is allowed. */
+function locate(words: readonly string[], program: Command): Cursor | undefined {
+  const word = words.at(-1) ?? '';
+  let command = program;
+  let { operands, unknown } = command.parseOptions([...words.slice(0, -1), word + MARK]);
+  for (;;) {
+    const [name, ...others] = operands;
+    const part = command.commands.find((candidate) => candidate.name() === name);
+    // The command that the sandbox runs may be wfr itself.
+    const isWfr = command.name() === 'sandbox' && name === 'wfr' && others.length > 0;
+    if (part === undefined && !isWfr) break;
+    command = part ?? program;
+    ({ operands, unknown } = command.parseOptions([...others, ...unknown]));
+  }
+  const flags = rawFlags<Cursor['flags'] & Record<string, unknown>>(command);
+  const found = (text: string, expected: Cursor['expected']): Cursor => {
+    const prefix = word.slice(0, word.length - text.length);
+    return { prefix, text, expected, flags, operands: operands.filter((one) => !one.endsWith(MARK)) };
+  };
+  for (const option of command.options) {
+    const value = String([flags[option.attributeName()]].flat().at(-1));
+    const [, placeholder = ''] = /<(.+)>/.exec(option.flags) ?? [];
+    if (value.endsWith(MARK))
+      return found(value.slice(0, -1), choicesOf(option.description)?.map(toCandidate) ?? placeholder);
+  }
+  if (unknown.at(-1)?.startsWith('-')) return found(word, flagNames(command));
+  // An unknown flag has no value.
+  operands.push(...unknown.filter((one) => !one.startsWith('-')));
+  const expected = expectedOperand(command, operands.length - 1, program);
+  return expected === undefined ? undefined : found(word, expected);
+}
+
+/** Returns what an operand of a command is, counted from 0; undefined if there may be none. */
+function expectedOperand(command: Command, index: number, program: Command): Cursor['expected'] | undefined {
+  const { commands, registeredArguments } = command;
+  if (commands.length > 0) return index === 0 ? commandNames(command) : undefined;
+  const last = registeredArguments.at(-1);
+  const argument = registeredArguments[index] ?? (last?.variadic ? last : undefined);
+  if (argument?.name() !== 'topic') return argument?.argChoices?.map(toCandidate) ?? argument?.name();
+  return index === 0 ? [...commandNames(program), ...[...TOPICS.keys()].map(toCandidate)] : undefined;
+}
+
+function flagNames(command: Command): Candidate[] {
+  const options = command.createHelp().visibleOptions(command);
+  return options.map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+}
+
+function commandNames(parent: Command): Candidate[] {
+  const commands = parent.createHelp().visibleCommands(parent);
+  return commands.map((command) => ({ value: command.name(), description: command.summary() }));
+}
+
+function toCandidate(value: string): Candidate {
+  return { value };
+}
+
+async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, context: Context): Promise<string> {
+  const { prefix, text, expected } = cursor;
+  const isList = typeof expected !== 'string';
+  const candidates = isList ? expected : ((await COMPLETERS[expected]?.(cursor, context)) ?? []);
+  const lines = candidates.flatMap((candidate) => {
+    if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
+    const { value, description = '' } = candidate;
+    const isPossible = value.toLowerCase().startsWith(text.toLowerCase()) && isSafeWord(value);
+    if (!isPossible || (!isList && value.startsWith('-'))) return [];
+    const end = hasDescriptions && description !== '' ? `\t${sanitize(description)}` : '';
+    return `${prefix}${value}${end}\n`;
+  });
   return lines.join('');
 }
 
@@ -216,38 +132,19 @@ function isSafeWord(text: string): boolean {
   return text !== '' && ![...text].some((character) => isUnsafe(character.codePointAt(0) ?? 0));
 }
 
-interface Candidate {
-  value: string;
-  description?: string;
-}
-
-/** Files or folders that the shell adds, where in the text their path begins, and candidates. */
-interface Paths {
-  paths: 'files' | 'folders';
-  pathStart?: number;
-  candidates?: readonly Candidate[];
-}
-
-type Completion = readonly Candidate[] | Paths;
-
-/** The value typed so far. */
-interface CompletionRequest extends LineBefore {
-  text: string;
-}
-
-type Completer = (request: CompletionRequest, context: Context) => Completion | Promise<Completion>;
+type Completer = (cursor: Cursor, context: Context) => readonly Candidate[] | Promise<readonly Candidate[]>;
 
 /** The most run ids offered, the default of `wfr history`. */
 const MAX_IDS = 20;
 
-const files: Completer = () => ({ paths: 'files' });
+const files: Completer = () => [{ paths: 'files' }];
 
 /** By placeholder, for values that the help does not list; others have no completion. */
 const COMPLETERS: Readonly<Record<string, Completer>> = {
   file: files,
   'file|-': files,
   'path|-': files,
-  folder: () => ({ paths: 'folders' }),
+  folder: () => [{ paths: 'folders' }],
   input,
   item: input,
   parameter,
@@ -257,89 +154,79 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   workflow: aliases,
   'run-id': pastRuns,
   step,
-  command: ({ operands }) => ({
-    candidates: operands.length === 0 ? [toCandidate('wfr')] : [],
-    paths: 'files',
-  }),
+  command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
 };
 
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
-async function input(request: CompletionRequest, context: Context): Promise<Completion> {
-  const { text, operands, items } = request;
+async function input(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
+  const { text, operands, flags } = cursor;
   const pathStart = findPathStart(text);
-  if (pathStart !== undefined) return { paths: 'files', pathStart };
+  if (pathStart !== undefined) return [{ paths: 'files', start: text.slice(0, pathStart) }];
   if (findName(text) !== undefined) return [];
-  const given = new Set([...operands.slice(1), ...items].map(findName));
-  const missing = (await declaredParameters(request, context)).filter(({ name }) => !given.has(name));
+  const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map(findName));
+  const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.has(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 
 /** The names of documents, for `--each`. */
-async function parameter(request: CompletionRequest, context: Context): Promise<Completion> {
-  const documents = (await declaredParameters(request, context)).filter(({ type }) => type === 'document');
+async function parameter(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
+  const documents = (await declaredParameters(cursor, context)).filter(({ type }) => type === 'document');
   return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
 }
 
 async function declaredParameters(
-  { flags, operands: [workflow = ''] }: CompletionRequest,
+  { flags, operands: [workflow = ''] }: Cursor,
   context: Context,
 ): Promise<Parameter[]> {
   const declared = findDeclaredWorkflow(workflow, {}, await profileOf(flags, context));
   return [...(declared?.parameters.values() ?? [])];
 }
 
-function report({ text }: CompletionRequest): Completion {
+function report({ text }: Cursor): readonly Candidate[] {
   const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
-  return kind === undefined ? REPORT_KINDS.map(toCandidate) : { paths: 'files', pathStart: kind.length };
+  return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
 }
 
-async function profiles(_request: CompletionRequest, context: Context): Promise<Completion> {
+async function profiles(_cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
   const { profiles = {} } = (await loadConfig(context))?.content ?? {};
   return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
 }
 
-async function aliases({ flags }: CompletionRequest, context: Context): Promise<Completion> {
+async function aliases({ flags }: Cursor, context: Context): Promise<readonly Candidate[]> {
   const workflows = namedWorkflows(await profileOf(flags, context));
   return workflows.map(({ name, id }) => ({ value: name, description: id }));
 }
 
-async function pastRuns({ text, flags, operands }: CompletionRequest, context: Context): Promise<Completion> {
+async function pastRuns({ text, flags, operands }: Cursor, context: Context): Promise<readonly Candidate[]> {
   const profile = await profileOf(flags, context);
   const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text ?? '')?.href;
-  const runs = (await History.open(context).readRuns()).filter(
-    (run) => baseUrl === undefined || run.baseUrl === baseUrl,
-  );
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
-  for (const { id, workflow, status = 'accepted', triggered } of runs) {
+  for (const run of await History.open(context).readRuns()) {
+    if (baseUrl !== undefined && run.baseUrl !== baseUrl) continue;
+    const { id, workflow, status = 'accepted', triggered } = run;
     const name = nameOf(workflow) ?? workflow;
     const time = triggered.replace(/\.\d+Z$/, 'Z');
-    const references = [
-      { value: '@last', description: `${status} ${name} ${time} ${id}` },
-      // zsh merges candidates that share a description, so it differs from that of @last.
-      { value: `@last:${name}`, description: `${status} ${time} ${id}` },
-    ];
-    for (const reference of references)
-      if (!latest.has(reference.value)) latest.set(reference.value, reference);
+    // zsh merges candidates that share a description.
+    const references = { '@last': `${name} ${time} ${id}`, [`@last:${name}`]: `${time} ${id}` };
+    for (const [value, description] of Object.entries(references))
+      if (!latest.has(value)) latest.set(value, { value, description: `${status} ${description}` });
     const isMatch = id.toLowerCase().startsWith(text.toLowerCase()) && !operands.includes(id);
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
   return [...latest.values(), ...ids];
 }
 
-async function step({ flags }: CompletionRequest, context: Context): Promise<Completion> {
+async function step({ flags: { workflows: path, fromProfile } }: Cursor, context: Context) {
   const { parseSandboxFlags } = await import('../sandbox/sandbox.js');
-  const { workflows: path, fromProfile } = flags;
-  const { workflows } = await parseSandboxFlags(
-    { ...(path && { workflows: path }), ...(fromProfile && { fromProfile }) },
-    context,
-  );
+  const flags = { ...(path && { workflows: path }), ...(fromProfile && { fromProfile }) };
+  const { workflows } = await parseSandboxFlags(flags, context);
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
   return [...new Set(names)].map(toCandidate);
 }
 
 /** Returns the profile; undefined where it is invalid, as the history may still have runs. */
-function profileOf(flags: CompletionRequest['flags'], context: Context): Promise<Profile | undefined> {
+function profileOf(flags: Cursor['flags'], context: Context): Promise<Profile | undefined> {
   return chooseProfile(flags, context).catch(() => undefined);
 }

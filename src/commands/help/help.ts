@@ -4,7 +4,7 @@ import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { type CommandEntry, commandPath, rawFlags, type Start } from '../shared/flags.js';
+import { type CommandEntry, commandPath, definedCommands, rawFlags, type Start } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
@@ -18,10 +18,7 @@ function define(command: Command, start: Start): void {
     .description(
       'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment.',
     )
-    .argument(
-      '[topic...]',
-      'a command, a part of one such as sandbox workflows, a topic or a configured workflow',
-    )
+    .argument('[topic...]', 'a command, such as run or config show, a topic or a configured workflow')
     .option('--json', 'print all commands, flags, variables and codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((words: string[], flags: HelpFlags) =>
@@ -65,34 +62,21 @@ async function helpText(
   program: Command,
   context: Context,
 ): Promise<string> {
-  const [topic, ...rest] = words;
-  if (topic === undefined) return commandHelp(program);
-  const commands = program.createHelp().visibleCommands(program);
-  const command = commands.find((candidate) => candidate.name() === topic);
-  if (command !== undefined && rest.length === 0) return commandHelp(command);
-  const { SUBTOPICS, TOPICS, workflowHelp } = await import('./topics.js');
-  const texts = command === undefined ? TOPICS : { ...partsOf(command), ...SUBTOPICS[topic] };
-  const name = (command === undefined ? words : rest).join(' ');
-  if (Object.hasOwn(texts, name)) return texts[name] ?? '';
-  const help = rest.length === 0 ? await workflowHelp(topic, flags, context) : undefined;
+  const name = words.join(' ');
+  if (name === '') return commandHelp(program);
+  const commands = definedCommands(program);
+  const command = commands.find((candidate) => commandPath(candidate) === name);
+  if (command !== undefined) return commandHelp(command);
+  const { TOPICS, workflowHelp } = await import('./topics.js');
+  const help = TOPICS.get(name) ?? (await workflowHelp(name, flags, context));
   if (help !== undefined) return help;
-  const others = command === undefined ? commands.map((one) => one.name()) : [];
-  const names = [...others, ...Object.keys(texts)];
-  const problem = `no help on "${words.join(' ')}"`;
-  if (names.length === 0) throw new UsageError([problem], `wfr help ${topic}`);
-  throw new UsageError([`${problem}; choose ${names.length > 1 ? 'one of ' : ''}${names.join(', ')}`]);
-}
-
-/** Returns the help on each part of a command, and on each choice of its argument, which the command's own help explains. */
-function partsOf(command: Command): Record<string, string> {
-  const parts = command.commands.map((part) => [part.name(), commandHelp(part)]);
-  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  return Object.fromEntries([...parts, ...choices.map((choice) => [choice, commandHelp(command)])]);
+  const names = [...commands.map(commandPath), ...TOPICS.keys()];
+  throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);
 }
 
 /** Returns the reference, or that of one command, as JSON. */
 async function referenceText(name: string | undefined, program: Command): Promise<string> {
-  const { createReference, definedCommands, describeCommand } = await import('./reference.js');
+  const { createReference, describeCommand } = await import('./reference.js');
   const command = definedCommands(program).find((candidate) => commandPath(candidate) === name);
   if (name !== undefined && command === undefined)
     throw new UsageError([`--json: "${name}" is not a command`]);

@@ -1,4 +1,4 @@
-/** The help topics of `wfr help <topic>`, each on one screen of 80 columns, and the help on a workflow of a profile. */
+/** The help topics of `wfr help <topic>`, and the help on a workflow of a profile. */
 
 import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
 import { namedWorkflows } from '../../config/workflow.js';
@@ -117,109 +117,47 @@ stdout carries the result and nothing else; messages go to stderr.
   id             the run's id, at once           the id
 
 For several runs, text prints a line for each as it ends, and json a Run on a
-line. wfr run --detach prints the id (text, id) or the accepted Run.
-
-JSON is printed as the service sent it: numbers, the order of keys and unknown
-fields are unchanged. Only white space differs, and characters that a terminal
-or a CI log would act on are escaped as \\uXXXX. A FINISHED run without an output
-prints null. On a terminal, JSON is colored; --color always colors it in a pipe.
-
---get <pointer> prints one value of the output, named by a JSON Pointer such as
-/lines/0/total: a string as its text (control characters as \\uXXXX), all else as
-JSON. With -o json, the pointer is into the Run. A run that is not FINISHED
-keeps its exit code; a pointer to nothing exits 65. In a name, write ~1 for /
-and ~0 for ~.
-
---save-documents <folder> saves the documents in the output as files; the JSON
-has their paths instead. With --quiet, stderr has only the run's id, warnings
-and errors; --verbose adds requests, retries and timings.
-
-Examples:
-  total=$(wfr run "$workflow" invoice@scan.pdf --get /total)
-  wfr watch --output jsonl "$id" | jq -r .status
-  wfr run "$workflow" invoice@scan.pdf --save-documents out > output.json
-`;
-
-const TABLES = `Tables and the rows of a batch
-
-  --rows table.csv, table.tsv   CSV: a row is a line below the header
-  --rows table.jsonl            JSON Lines: a row is an object, as --inputs-file
-  --each invoice scans/*.pdf    a row is a file, sent as the document invoice
-
-The header of a CSV table has the names of inputs with their separators, such as
-customer,amount:=,invoice@ (see wfr help inputs). An empty cell sends no input.
-Paths are relative to the table, and must stay inside its folder, or that of
---files-under. -i adds an input to every row that has none of that name.
-Spreadsheets of many countries write semicolons: --delimiter ';'.
-
-wfr names a row by its line, as customers.csv:12, or by its file; --label
-customer adds that input: customers.csv:12 (ACME). Where a flag takes a row, it
-is the line or position at which the row was found first, or the next above all
-others.
-
-Each row ends with one of these outcomes:
-  finished       its run FINISHED
-  failed         its run FAILED                    again with --retry-failed
-  rejected       the service rejected the row      again with --retry-failed
-  rejected       the access token was rejected     run again with a valid one
-  invalid        its inputs or files are invalid   fix them, and run again
-  held           it may be a changed row           send it with --send-changed
-  unreachable    the service is down or busy       run again
-  waiting        the batch stopped, or --limit     run again
-  running        wfr stopped waiting for its run   run again
-  lost           its run is unknown (404, 60 s)    again with --retry-failed
-  unknown        a run may exist                   check the service first
-  gone           it is no longer in the table      nothing
-
-"Run again" is the same command: it continues from the results file. For unknown
-rows, --adopt 12=<id> continues with the run that you found, --adopt 12=none
-says that there is none, and --resend-unknown 12,14-16 sends rows again. A row
-is its content: rows may be inserted, moved and removed.
-
-The first row whose token is rejected or workflow unknown (404), and the
-eleventh in succession with the same 4xx, stop the batch, unless --keep-going.
+line. --get <pointer> prints one value of the output, such as /lines/0/total.
+docs/output.md has the rest.
 
 Example:
-  wfr batch invoice --rows customers.csv --results out.jsonl
+  total=$(wfr run "$workflow" invoice@scan.pdf --get /total)
+`;
+
+const TABLES = `Tables
+
+  --rows table.csv, .tsv     the header has the names of inputs, with their
+                             separators: customer,amount:=,invoice@
+  --rows table.jsonl         a row is a JSON object, as --inputs-file
+  --each invoice FILE...     a row is a file, sent as the document invoice
+
+An empty cell sends no input. Paths are relative to the table. The same command,
+run again, continues from the results file. It sends failed, rejected and lost
+rows again with --retry-failed, and held rows with --send-changed. Look for the
+run of an unknown row in the service first: --adopt <row>=<id> continues with
+it, and --resend-unknown <row> sends the row again. docs/batch.md has the rest.
+
+Example:
   wfr batch invoice --rows customers.csv --results out.jsonl --retry-failed
 `;
 
 const ONCE = `At most one run: wfr run --once <file>
 
 The same command with the same file triggers at most one run, however often it
-is run and whatever interrupted it. The file records each step before it takes
-effect: keep it where the next attempt finds it. Of two commands at once on one
-machine, one triggers the run and both watch it. Another workflow, service or
-input than that of the recorded run exits 2 and sends nothing.
+is run and whatever interrupted it. If the file says that the run
 
-  the file says        the same command
-  nothing              triggers the run
-  not sent, rejected   triggers the run, also with corrected inputs
-  accepted             watches the run
-  FINISHED             prints the same output again, without a request
-  FAILED               exits 1
-  sent, no answer      exits 6 and sends nothing
+  was not sent, or rejected   it triggers the run, also with corrected inputs
+  was accepted                it watches the run
+  FINISHED                    it prints the same output, without a request
+  FAILED                      it exits 1, until --retry-failed
+  may exist                   it exits 6 and sends nothing: look for the run in
+                              the service, then add --adopt <id> to continue
+                              with it, or --resend-unknown if there is none
 
-What to do next, by exit code:
-  0    nothing: the output is on stdout, or the id with --detach
-  1    the run FAILED; --retry-failed triggers another one
-  2    fix what the message names, then the same command
-  4    get a valid token, then the same command
-  5    fix what the message names, then the same command
-  6    a run may exist: look for it in the service, then the same command with
-         --adopt <id>       to continue with the run that exists
-         --resend-unknown   to send again, as there is none
-  7    the same command, later; if the run is lost (404), with --retry-failed
-  8    the same command: it watches the run, which continues
-  65   the run FINISHED: the same command with another --get pointer
-  70   report it; the same command continues
-  74   make space or choose another path, then the same command
-  129, 130, 143   the same command
+Another workflow, service or input exits 2. docs/once.md has the rest.
 
-Examples:
+Example:
   wfr run --once 4711.once "$workflow" invoice@scan.pdf > output.json
-  wfr run --once 4711.once "$workflow" invoice@scan.pdf --adopt "$id"
-  wfr results 4711.once
 `;
 
 function exitCodes(): string {
@@ -280,53 +218,15 @@ Example:
 }
 
 /** Topics by name. */
-export const TOPICS: Readonly<Record<string, string>> = {
-  inputs: INPUTS,
-  tables: TABLES,
-  output: OUTPUT,
-  once: ONCE,
-  'exit-codes': exitCodes(),
-  errors: errors(),
-  environment: environmentHelp(),
-};
-
-const SANDBOX_WORKFLOWS = `Workflows of the sandbox
-
---workflows <file> reads the workflows from a JSON file:
-
-  {
-    "workflows": [
-      {
-        "id": "11111111-2222-3333-4444-555555555555",
-        "versionName": "v1",
-        "parameters": { "scan": "document", "pages?": "number" },
-        "steps": [{ "name": "Read", "duration": "500ms" }],
-        "output": { "pages": "{{pages}}", "copy": "{{scan}}" }
-      }
-    ]
-  }
-
-Parameters are string, document, number, boolean, object or array, and optional
-with a ? after the name. A text of the output that is one placeholder returns
-the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
-describe a document. "failure": {"step": "Read", "message": "no pages"} makes
-every run fail at that step, and with "when": {"pages": 0} in it only those with
-this input.
-
---from-profile <name> serves the workflows of a profile of the config file, with
-their declared parameters, instead.
-
-Examples:
-  wfr sandbox --workflows workflows.json --list
-  wfr sandbox --workflows workflows.json -- ./pipeline.sh
-`;
-
-/** By command, then by subtopic. */
-export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  batch: { rows: TABLES },
-  run: { inputs: INPUTS, output: OUTPUT, once: ONCE },
-  sandbox: { workflows: SANDBOX_WORKFLOWS },
-};
+export const TOPICS: ReadonlyMap<string, string> = new Map([
+  ['inputs', INPUTS],
+  ['tables', TABLES],
+  ['output', OUTPUT],
+  ['once', ONCE],
+  ['exit-codes', exitCodes()],
+  ['errors', errors()],
+  ['environment', environmentHelp()],
+]);
 
 /** A longer name has its description on the next line. */
 const MAX_NAME_WIDTH = 27;

@@ -19,7 +19,7 @@ Examples:
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
   if (earlier === undefined) return value;
-  throw new InvalidArgumentError(`It may be given only once; it is already ${earlier}.`);
+  throw new InvalidArgumentError(`it may be given only once; it is already ${earlier}`);
 }
 
 export const RUN: CommandEntry = {

@@ -7,7 +7,8 @@ const HELP = `
 Without a command, serves until interrupted, and prints the settings to paste
 into another shell. With a command, runs it with WFR_BASE_URL, WFR_TOKEN and,
 with --from-profile, WFR_PROFILE set, and exits with its exit code. --fail-step,
---reject, --drop-answer and --slow test how a script handles failures.
+--reject, --drop-answer and --slow test how a script handles failures. See
+docs/sandbox.md for the file of --workflows.
 
 Examples:
   wfr sandbox --list

@@ -1,4 +1,4 @@
-/** Writes help texts: what commander lays out fits the window, and headings are bold on a terminal. */
+/** Writes help texts: which flags are listed, how wide, and with bold headings on a terminal. */
 import { type Command, Help } from 'commander';
 import type { Context, Output } from '../../platform/context.js';
 import { ADVANCED_GROUP, commandPath, isCommon } from './flags.js';
@@ -34,40 +34,12 @@ export function shortenHelp(command: Command, text: string): string {
   return `${short}\n\nMore: wfr ${commandPath(command)} --help`;
 }
 
-/** In a narrower window, meanings are not beside their terms, but below. */
-const MIN_WIDTH = 60;
 /** The width without a window, and in a wider one, whose long lines would be hard to read. */
-const WRITTEN_WIDTH = 80;
+const WIDTH = 80;
 
 /** Returns the columns in which flags and commands are laid out for this output. */
 export function helpWidth({ isTerminal, columns }: Output): number {
-  return isTerminal && columns >= MIN_WIDTH ? Math.min(columns, WRITTEN_WIDTH) : WRITTEN_WIDTH;
-}
-
-const PARAGRAPH = /^(?!Usage:)\S.*(?:\n\S.*)*$/gm;
-/** A term and its meaning beside or below it, but not a command that is continued on the next line. */
-const TERM = /^ {2}(\S.*?)(?: {2,}|(?<!\\)\n {6,})(\S.*(?:\n {6,}\S.*)*)$/gm;
-
-/** Lays out a text that was written for 80 columns in fewer. */
-async function narrow(text: string, width: number): Promise<string> {
-  const { wrap, wrapLines } = await import('../../text/wrap.js');
-  const paragraphs = text.replace(PARAGRAPH, (lines) => wrap(lines.replaceAll('\n', ' '), width).join('\n'));
-  const fits = (lines: string) => lines.split('\n').every((line) => line.length <= width);
-  const isBeside = width >= MIN_WIDTH && [...paragraphs.matchAll(TERM)].every(([lines]) => fits(lines));
-  const below = (_: string, term: string, meaning: string) => {
-    const lines = wrap(meaning.replaceAll(/\n +/g, ' '), width - 4);
-    return [`  ${term}`, ...lines.map((line) => `    ${line}`)].join('\n');
-  };
-  const terms = isBeside ? paragraphs : paragraphs.replace(TERM, below);
-  return terms
-    .split('\n')
-    .map((line) => {
-      if (!/^ {2}(\w+=\$\()?wfr /.test(line)) return wrapLines([line], width).join('\n');
-      // A command that is continued as in a shell can be pasted.
-      const [, command = line, end = ''] = /^(.*)( \\)$/.exec(line) ?? [];
-      return wrapLines([command], width - 2).join(' \\\n') + end;
-    })
-    .join('\n');
+  return isTerminal ? Math.min(columns || WIDTH, WIDTH) : WIDTH;
 }
 
 /** The title of a topic. */
@@ -84,9 +56,7 @@ export async function writeHelp(
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
   const { createStyle, hasColor } = await import('../../view/presentation.js');
-  const shown = output.columns < WRITTEN_WIDTH ? await narrow(text, output.columns) : text;
   const { bold } = await createStyle(hasColor(color, env, output));
-  await output.write(
-    shown.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading)),
-  );
+  const bolded = text.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading));
+  await output.write(bolded);
 }

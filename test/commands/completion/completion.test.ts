@@ -66,8 +66,6 @@ describe('completion: candidates', () => {
     [['--profile', 'test', '-v', 'wa'], ['watch']],
     [['nonsense', ''], []],
     [['-'], ['--version', '--help']],
-    [['help', 'sandbox', ''], ['workflows']],
-    [['help', 'sandbox', 'w'], ['workflows']],
     [['help', 'watch', ''], []],
     [
       ['help', ''],
@@ -386,7 +384,7 @@ describe('completion: the command', () => {
     const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: expect.stringContaining('bash, zsh, fish or powershell'),
+      stderr: expect.stringContaining('bash, zsh, fish, powershell'),
     });
     for (const args of [['--help'], ['help', 'nothing'], ['__complet']]) {
       const { stdout, stderr } = await runCli(args);
