@@ -1,25 +1,24 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
-import { aboutName, aboutValue, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
+import {
+  aboutName,
+  aboutValue,
+  asObject,
+  isObject,
+  type JsonPath,
+  type JsonProblem,
+} from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
-
-interface Step {
-  name: string;
-  /** Milliseconds. */
-  duration: number;
-}
 
 export interface Workflow {
   id: string;
   versionName: string;
   /** Undefined if it takes any inputs. */
   parameters: Parameters | undefined;
-  steps: readonly Step[];
-  /**
-   * JSON with the placeholders `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}`; a document is
-   * returned by `{{name}}` as a whole string.
-   */
+  /** Durations are in milliseconds. */
+  steps: readonly { name: string; duration: number }[];
+  /** JSON with the placeholders `{{name}}`, `{{name.member}}`, and of a document `{{name.bytes}}` and the like. */
   output: unknown;
   failure?: Failure | undefined;
 }
@@ -31,179 +30,174 @@ interface Failure {
   when?: Readonly<Record<string, unknown>>;
 }
 
-/** The values of inputs by name; an optional parameter without an input is null. */
-export type InputValues = ReadonlyMap<string, unknown>;
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
 
-/** Parses `{"workflows": [...]}`; with problems, what is returned is not complete. */
-export function parseWorkflows(definition: unknown) {
-  const problems: JsonProblem[] = [];
-  return { workflows: new DefinitionParser(problems).parse(definition), problems };
+/** What values may have to be, and how that is said. */
+const KINDS = {
+  any: [() => true, ''],
+  object: [isObject, 'must be an object'],
+  list: [(value: unknown) => listIn(value).length > 0, 'must be a list that is not empty'],
+  text: [isText, 'must be a non-empty string'],
+  duration: [
+    (value: unknown) => isText(value) && durationOf(value) !== undefined,
+    'must be a duration, such as "1.5s"',
+  ],
+} satisfies Record<string, [fits: (value: unknown) => boolean, rule: string]>;
+
+/** A kind, a list with the shape of each item, or the shapes of members; `?` marks those that may be missing. */
+type Shape = keyof typeof KINDS | readonly [Shape] | { [name: string]: Shape };
+
+const FILE: Shape = {
+  workflows: [
+    {
+      id: 'text',
+      versionName: 'text',
+      parameters: 'any',
+      steps: [{ name: 'text', duration: 'duration' }],
+      'output?': 'object',
+      'failure?': { step: 'text', message: 'text', 'when?': 'object' },
+    },
+  ],
+};
+
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const durationOf = (value: unknown) => parseDuration(String(value));
+
+/** Returns every mistake in a `--workflows` file, with its place. */
+export function checkWorkflows(file: unknown): JsonProblem[] {
+  const workflows = listIn(asObject(file).workflows).map(asObject);
+  const ids = workflows.map(({ id }) => id);
+  return [
+    ...checkShape(file, FILE, []),
+    ...workflows.flatMap((workflow, index) => {
+      const twice = ids.indexOf(workflow.id) < index ? [aboutValue(['id'], '"id" must be unique')] : [];
+      const problems = [...twice, ...checkNames(workflow)];
+      return problems.map((one) => ({ ...one, path: ['workflows', index, ...one.path] }));
+    }),
+  ];
 }
 
-/** Collects the mistakes, whose messages begin with the name of the value. */
-class DefinitionParser {
-  constructor(private readonly problems: JsonProblem[]) {}
-
-  parse(definition: unknown): Workflow[] {
-    const { workflows } = this.#object(definition, [], ['workflows']);
-    const entries = this.#list(workflows, ['workflows']);
-    const parsed = entries.map((entry, index) => this.#workflow(entry, ['workflows', index]));
-    const seen = new Set<string>();
-    for (const [index, { id }] of parsed.entries()) {
-      if (id !== '' && seen.has(id)) this.#report(['workflows', index, 'id'], 'must be unique');
-      seen.add(id);
-    }
-    return parsed;
-  }
-
-  #workflow(value: unknown, path: JsonPath): Workflow {
-    const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
-    const fields = this.#object(value, path, known);
-    const steps = this.#list(fields.steps, [...path, 'steps']).map((step, index) =>
-      this.#step(step, [...path, 'steps', index]),
-    );
-    const { parameters, problems } = parseParameters(fields.parameters);
-    for (const { path: rest, ...problem } of problems)
-      this.problems.push({ path: [...path, 'parameters', ...rest], ...problem });
-    const output = fields.output === undefined ? {} : this.#object(fields.output, [...path, 'output']);
-    for (const { text, path: place } of textsIn(output, [...path, 'output']))
-      for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
-        const problem = placeholderProblem(name, parameters);
-        if (problem !== undefined) this.problems.push(aboutValue(place, problem));
-      }
-    return {
-      id: this.#text(fields.id, [...path, 'id']),
-      versionName: this.#text(fields.versionName, [...path, 'versionName']),
-      parameters,
-      steps,
+/** Returns the workflows of a file without mistakes. */
+export function readWorkflows(file: unknown): Workflow[] {
+  return (file as { workflows: Workflow[] }).workflows.map(
+    ({ parameters, steps, output = {}, ...workflow }) => ({
+      ...workflow,
+      parameters: declare(parameters),
+      steps: steps.map(({ name, duration }) => ({ name, duration: durationOf(duration) ?? 0 })),
       output,
-      failure:
-        fields.failure === undefined
-          ? undefined
-          : this.#failure(fields.failure, [...path, 'failure'], steps, parameters),
-    };
-  }
-
-  #step(value: unknown, path: JsonPath): Step {
-    const { name, duration } = this.#object(value, path, ['name', 'duration']);
-    const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
-    if (ms === undefined) this.#report([...path, 'duration'], 'must be a duration, such as "1.5s"');
-    return { name: this.#text(name, [...path, 'name']), duration: ms ?? 0 };
-  }
-
-  #failure(value: unknown, path: JsonPath, steps: readonly Step[], parameters: Parameters): Failure {
-    const fields = this.#object(value, path, ['step', 'message', 'when']);
-    const step = this.#text(fields.step, [...path, 'step']);
-    if (step !== '' && !steps.some(({ name }) => name === step))
-      this.#report([...path, 'step'], `must be one of the steps: ${steps.map((s) => s.name).join(', ')}`);
-    const when = fields.when === undefined ? {} : this.#object(fields.when, [...path, 'when']);
-    for (const name of Object.keys(when)) {
-      const problem = placeholderProblem(name, parameters);
-      if (problem !== undefined) this.problems.push(aboutName([...path, 'when', name], problem));
-    }
-    return { step, message: this.#text(fields.message, [...path, 'message']), when };
-  }
-
-  #object(value: unknown, path: JsonPath, known?: readonly string[]): Record<string, unknown> {
-    if (!isObject(value)) {
-      this.#report(path, 'must be an object');
-      return {};
-    }
-    const unknown = Object.keys(value).filter((name) => known?.includes(name) === false);
-    for (const name of unknown)
-      this.#report([...path, name], `is unknown; expected ${known?.join(', ')}`, aboutName);
-    return value;
-  }
-
-  #list(value: unknown, path: JsonPath): unknown[] {
-    if (Array.isArray(value) && value.length > 0) return value;
-    this.#report(path, 'must be a list that is not empty');
-    return [];
-  }
-
-  #text(value: unknown, path: JsonPath): string {
-    if (typeof value === 'string' && value !== '') return value;
-    this.#report(path, 'must be a non-empty string');
-    return '';
-  }
-
-  #report(path: JsonPath, problem: string, about = aboutValue): void {
-    this.problems.push(about(path, `${nameOf(path)} ${problem}`));
-  }
-}
-
-/** Returns `"duration"`, or `each of "steps"` for an element of a list. */
-function nameOf(path: JsonPath): string {
-  const name = path.findLast((segment) => typeof segment === 'string');
-  if (name === undefined) return 'the file';
-  return name === path.at(-1) ? JSON.stringify(name) : `each of ${JSON.stringify(name)}`;
-}
-
-const DOCUMENT_MEMBERS = ['bytes', 'mediaType', 'sha256'];
-
-/** Returns why no input can fill a placeholder; undefined if one can. */
-function placeholderProblem(name: string, parameters: Parameters): string | undefined {
-  const dot = name.lastIndexOf('.');
-  const owner = dot < 0 ? undefined : parameters.get(name.slice(0, dot));
-  if (owner?.type === 'object' || owner?.type === 'array') return undefined;
-  const members = owner?.type === 'document' ? DOCUMENT_MEMBERS.map((one) => `${owner.name}.${one}`) : [];
-  const known = [...parameters.keys(), ...members];
-  if (known.includes(name)) return undefined;
-  const nearest = findNearest(name, known);
-  const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
-  return `${JSON.stringify(name)} is no parameter; ${fix}`;
-}
-
-const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
-
-/** A string that is one placeholder. */
-const ONLY_PLACEHOLDER = /^\{\{([^{}]+)\}\}$/;
-
-/**
- * Replaces `{{name}}` and `{{name.member}}` in every string of a JSON value. A string that is one placeholder becomes
- * the value itself, of any type; an unknown placeholder is left unchanged.
- */
-export function fillTemplate(template: unknown, values: InputValues): unknown {
-  return JSON.parse(JSON.stringify(template), (_name, value) =>
-    typeof value === 'string' ? fillText(value, values) : value,
+    }),
   );
 }
 
-/** Returns the names of the placeholders that are a whole string. */
-export function wholePlaceholders(template: unknown): Set<string> {
-  return new Set([...textsIn(template)].flatMap(({ text }) => ONLY_PLACEHOLDER.exec(text)?.slice(1) ?? []));
+function checkShape(value: unknown, shape: Shape, path: JsonPath): JsonProblem[] {
+  const [fits, rule] = KINDS[typeof shape === 'string' ? shape : Array.isArray(shape) ? 'list' : 'object'];
+  const name = path.findLast((segment) => typeof segment === 'string');
+  if (!fits(value))
+    return [aboutValue(path, `${name === undefined ? 'the file' : JSON.stringify(name)} ${rule}`)];
+  if (typeof shape === 'string') return [];
+  if (Array.isArray(shape))
+    return listIn(value).flatMap((item, index) => checkShape(item, shape[0], [...path, index]));
+  const members = new Map(Object.entries(shape).map(([key, one]) => [key.replace('?', ''), one]));
+  const names = [...members.keys()];
+  const given = asObject(value);
+  const unknown = Object.keys(given).filter((key) => !members.has(key));
+  return [
+    ...unknown.map((key) => aboutName([...path, key], `"${key}" is unknown; expected ${names.join(', ')}`)),
+    ...[...members].flatMap(([key, one]) =>
+      key in given || key in shape ? checkShape(given[key], one, [...path, key]) : [],
+    ),
+  ];
 }
 
-/** Yields the strings in a JSON value. */
-function* textsIn(value: unknown, path: JsonPath = []): Generator<{ text: string; path: JsonPath }> {
+/** Returns the mistakes in the parameters of a workflow, and in what refers to them and to its steps. */
+function checkNames(workflow: Readonly<Record<string, unknown>>): JsonProblem[] {
+  const { parameters, problems } = parseParameters(workflow.parameters);
+  const { step, when } = asObject(workflow.failure);
+  const steps = listIn(workflow.steps).map((one) => asObject(one).name);
+  const isStep = step === undefined || steps.includes(step);
+  const used = [
+    ...[...textsIn(workflow.output, ['output'])].flatMap(({ text, path }) =>
+      Array.from(text.matchAll(PLACEHOLDER), ([, name = '']) => ({ name, path, about: aboutValue })),
+    ),
+    ...Object.keys(asObject(when)).map((name) => {
+      return { name, path: ['failure', 'when', name], about: aboutName };
+    }),
+  ];
+  return [
+    ...problems.map((one) => ({ ...one, path: ['parameters', ...one.path] })),
+    ...used.flatMap(({ name, path, about }) => {
+      const problem = placeholderProblem(name, parameters);
+      return problem === undefined ? [] : [about(path, problem)];
+    }),
+    ...(isStep
+      ? []
+      : [aboutValue(['failure', 'step'], `"step" must be one of the steps: ${steps.join(', ')}`)]),
+  ];
+}
+
+/** Yields the texts in a JSON value. */
+function* textsIn(value: unknown, path: JsonPath): Generator<{ text: string; path: JsonPath }> {
   if (typeof value === 'string') yield { text: value, path };
   else if (typeof value === 'object' && value !== null)
     for (const [key, member] of Object.entries(value)) yield* textsIn(member, [...path, key]);
 }
 
+const DOCUMENT_MEMBERS = ['mediaType', 'bytes', 'sha256'];
+
+/** Returns an output with the members of a document. */
+const describedDocument = (name: string) =>
+  Object.fromEntries(DOCUMENT_MEMBERS.map((member) => [member, `{{${name}.${member}}}`]));
+
+const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
+
+/** Returns why no input can fill a placeholder; undefined if one can. */
+function placeholderProblem(placeholder: string, parameters: Parameters): string | undefined {
+  const owner = parameters.get(placeholder.slice(0, Math.max(0, placeholder.lastIndexOf('.'))));
+  const known = [...parameters.values()].flatMap(({ name, type }) =>
+    type === 'document' ? [name, ...DOCUMENT_MEMBERS.map((member) => `${name}.${member}`)] : [name],
+  );
+  if (known.includes(placeholder) || owner?.type === 'object' || owner?.type === 'array') return undefined;
+  const nearest = findNearest(placeholder, known);
+  const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
+  return `${JSON.stringify(placeholder)} is no parameter; ${fix}`;
+}
+
+/** What placeholders stand for. */
+export type InputValues = ReadonlyMap<string, unknown>;
+
+/** Returns a workflow as a run with these inputs has it: its output, and its failure only if the run fails. */
+export function fillWorkflow(workflow: Workflow, values: InputValues): Workflow {
+  const { output, failure } = workflow;
+  const isFailing = Object.entries(failure?.when ?? {}).every(
+    ([name, value]) => JSON.stringify(values.get(name) ?? null) === JSON.stringify(value),
+  );
+  const filled = JSON.parse(JSON.stringify(output), (_name, value) =>
+    typeof value === 'string' ? fillText(value, values) : value,
+  );
+  return { ...workflow, output: filled, failure: isFailing ? failure : undefined };
+}
+
+/** A text that is one placeholder becomes its value, of any type; null if no input has it. */
 function fillText(text: string, values: InputValues): unknown {
-  const [, only] = ONLY_PLACEHOLDER.exec(text) ?? [];
-  if (only !== undefined) {
-    const value = findValue(only, values);
-    return value === undefined ? text : value;
-  }
-  return text.replace(PLACEHOLDER, (whole, name: string) => {
-    const value = findValue(name, values);
-    if (value === undefined) return whole;
+  const [only] = text.matchAll(PLACEHOLDER);
+  if (only?.[0] === text) return values.get(only[1] ?? '') ?? null;
+  return text.replace(PLACEHOLDER, (_placeholder, name: string) => {
+    const value = values.get(name) ?? null;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });
 }
 
-/** Returns the value that a placeholder stands for; undefined for an unknown one. */
-export function findValue(path: string, values: InputValues): unknown {
-  if (values.has(path)) return values.get(path);
-  const dot = path.lastIndexOf('.');
-  const owner = dot < 0 ? undefined : values.get(path.slice(0, dot));
-  // An optional parameter without an input has no members either.
-  if (owner === null) return null;
-  const member = path.slice(dot + 1);
-  if (typeof owner !== 'object' || owner === null || !Object.hasOwn(owner, member)) return undefined;
-  return (owner as Record<string, unknown>)[member];
+/** Returns steps of a workflow, by their names in order, with durations in milliseconds. */
+const stepsOf = (durations: Readonly<Record<string, number>>) =>
+  Object.entries(durations).map(([name, duration]) => ({ name, duration }));
+
+/** Returns a workflow whose output has its inputs, and of documents all but their content. */
+export function echoWorkflow(id: string, versionName: string, parameters: Parameters | undefined): Workflow {
+  const inputs = [...(parameters?.values() ?? [])].map(({ name, type }) => {
+    return [name, type === 'document' ? describedDocument(name) : `{{${name}}}`];
+  });
+  const steps = stepsOf({ 'Read inputs': 500, 'Write result': 500 });
+  return { id, versionName, parameters, steps, output: Object.fromEntries(inputs) };
 }
 
 export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
@@ -211,32 +205,28 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
     versionName: 'invoice v3',
     parameters: declare({ invoice: 'document', customer: 'string' }),
-    steps: [
-      { name: 'Read document', duration: 900 },
-      { name: 'Extract fields', duration: 1_200 },
-      { name: 'Check totals', duration: 900 },
-      { name: 'Write result', duration: 600 },
-    ],
-    output: {
-      customer: '{{customer}}',
-      document: {
-        mediaType: '{{invoice.mediaType}}',
-        bytes: '{{invoice.bytes}}',
-        sha256: '{{invoice.sha256}}',
-      },
-    },
+    steps: stepsOf({
+      'Read document': 900,
+      'Extract fields': 1_200,
+      'Check totals': 900,
+      'Write result': 600,
+    }),
+    output: { customer: '{{customer}}', document: describedDocument('invoice') },
   },
   {
     id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
     versionName: 'failing v1',
     parameters: declare({ customer: 'string' }),
-    steps: [
-      { name: 'Find customer', duration: 300 },
-      { name: 'Check credit', duration: 300 },
-      { name: 'Write result', duration: 300 },
-    ],
+    steps: stepsOf({ 'Find customer': 300, 'Check credit': 300, 'Write result': 300 }),
     output: {},
     failure: { step: 'Check credit', message: 'The credit service does not know the customer.' },
+  },
+  {
+    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
+    versionName: 'greeting v1',
+    parameters: declare({ name: 'string' }),
+    steps: stepsOf({ 'Write greeting': 500 }),
+    output: { greeting: 'Hello, {{name}}' },
   },
   {
     id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
@@ -249,17 +239,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     id: 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a',
     versionName: 'archive v1',
     parameters: declare({ scan: 'document', title: 'string' }),
-    steps: [
-      { name: 'Read document', duration: 600 },
-      { name: 'Write copy', duration: 600 },
-    ],
+    steps: stepsOf({ 'Read document': 600, 'Write copy': 600 }),
     output: { title: '{{title}}', copy: '{{scan}}', sha256: '{{scan.sha256}}' },
-  },
-  {
-    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
-    versionName: 'greeting v1',
-    parameters: declare({ name: 'string' }),
-    steps: [{ name: 'Write greeting', duration: 500 }],
-    output: { greeting: 'Hello, {{name}}' },
   },
 ];

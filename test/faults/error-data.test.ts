@@ -32,7 +32,7 @@ async function startFaultySandbox(faults: Partial<SandboxOptions>, workflow: str
   const log = (line: string) => {
     if (line.startsWith('POST /v1/runs 201')) created.push(line);
   };
-  const base = { token: 'sandbox-token', port: 0, spelling: 'either', strict: false, clock, log } as const;
+  const base = { token: 'sandbox-token', port: 0, clock, log } as const;
   const options: SandboxOptions = { ...base, workflows: BUILT_IN_WORKFLOWS, ...faults };
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.stop());

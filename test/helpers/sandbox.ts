@@ -32,8 +32,6 @@ export async function startTestSandbox(options: Partial<SandboxOptions> = {}, on
     workflows: BUILT_IN_WORKFLOWS,
     token: 'sandbox-token',
     port: 0,
-    spelling: 'either',
-    strict: false,
     clock,
     log: (line) => log.push(line),
     ...options,

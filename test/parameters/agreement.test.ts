@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseWorkflows, type Workflow } from '../../src/sandbox/workflow.js';
+import { readWorkflows, type Workflow } from '../../src/sandbox/workflow.js';
 import { runCli } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { folderWith } from '../helpers/files.js';
@@ -98,9 +98,9 @@ const encoded = fc
   });
 const unrelated = fc.record({ inputs: some(value), parameters: some(parameter) });
 
-test('parameters: wfr, the strict sandbox and a model reject the same inputs, and wfr before anything is sent', async () => {
+test('parameters: wfr, the sandbox and a model reject the same inputs, and wfr before anything is sent', async () => {
   const workflows: Workflow[] = [];
-  const { env, clock, posts } = await startTestSandbox({ strict: true, workflows });
+  const { env, clock, posts } = await startTestSandbox({ workflows });
   const config = writeTestConfig('{}', env);
   const cwd = folderWith({ 'scan.pdf': 'a scan', 'scan.png': '', 'scan.txt': '7' });
   let accepted = 0;
@@ -115,11 +115,7 @@ test('parameters: wfr, the strict sandbox and a model reject the same inputs, an
       const workflow = `{"id": "${ID}", "parameters": ${declaration}}`;
       writeFileSync(config.path, `{"profiles": {"p": {"workflows": {"w": ${workflow}}}}}`);
       const rest = { versionName: 'v', steps: [{ name: 's', duration: '1s' }] };
-      workflows.splice(
-        0,
-        1,
-        ...parseWorkflows({ workflows: [{ ...JSON.parse(workflow), ...rest }] }).workflows,
-      );
+      workflows.splice(0, 1, ...readWorkflows({ workflows: [{ ...JSON.parse(workflow), ...rest }] }));
       const file = inputs.flatMap(([name, one]): [string, string][] =>
         'json' in one ? [[name, one.json]] : [],
       );

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseWorkflows } from '../../src/sandbox/workflow.js';
+import { readWorkflows } from '../../src/sandbox/workflow.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start, startBash } from '../helpers/process.js';
 import { startTestSandbox } from '../helpers/sandbox.js';
@@ -20,7 +20,7 @@ const COMMAND = `./parallel.sh 4 ${WORKFLOW} rows.csv --rate 0 --interval 100ms 
 
 /** Writes forty rows beside the script, and starts a service whose runs take 100 ms and return their row. */
 async function fortyRows() {
-  const { workflows } = parseWorkflows({
+  const workflows = readWorkflows({
     workflows: [
       {
         id: WORKFLOW,

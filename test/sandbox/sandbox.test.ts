@@ -61,7 +61,7 @@ describe('sandbox: the service', () => {
   test.each(['image/svg+xml', 'x+own/a.b', 'A0!#$&^_.+-/b1!#$&^_.+-'])(
     'sandbox: a document may have the media type %s, whose characters RFC 6838 allows, and wfr sends it',
     async (type) => {
-      const { env, clock } = await startTestSandbox({ strict: true });
+      const { env, clock } = await startTestSandbox();
       const { stdout, exitCode } = await runCli(
         ['run', INVOICE, `invoice@-;type=${type}`, 'customer=x', '--get', '/document/mediaType'],
         { env, clock, stdin: 'x' },
@@ -73,8 +73,8 @@ describe('sandbox: the service', () => {
     },
   );
 
-  test('sandbox: an output returns a document of at most 16 MiB as it was received, and wfr saves it', async () => {
-    const { sandbox, env, clock } = await startTestSandbox();
+  test('sandbox: an output returns a document as it was received, and wfr saves it', async () => {
+    const { env, clock } = await startTestSandbox();
     const cwd = temporaryFolder();
     const scan = randomBytes(100_001);
     writeFileSync(join(cwd, 'scan.pdf'), scan);
@@ -84,15 +84,6 @@ describe('sandbox: the service', () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ title: 'A', copy: join('out', 'copy.pdf'), sha256 });
     expect(readFileSync(join(cwd, 'out/copy.pdf')).equals(scan)).toBe(true);
-    const large = `data:application/pdf;base64,${'QUJD'.repeat(4 * 1024 * 1024)}`;
-    const { status, body } = await speak(sandbox.baseUrl, 'POST', '/runs', [
-      trigger({ scan: large, title: 'A' }, ARCHIVE),
-    ]);
-    expect({ status, message: body.error?.message }).toEqual({
-      status: 413,
-      message:
-        'inputs.scan is too large for the output "{{scan}}": the sandbox returns data URIs of at most 16 MiB.',
-    });
   });
 
   test('sandbox: the members of a request may be in any order, and a data URI may contain escapes', async () => {
@@ -107,9 +98,9 @@ describe('sandbox: the service', () => {
     ['{"a":tru}', 400, 'The body is not JSON'],
     ['{"a":1', 400, 'The body is not JSON'],
     ['{"a":1}x', 400, 'The body is not JSON'],
-    ['{"inputs":{"a":1,"a":2}}', 400, '"inputs" has the member "a" twice.'],
     ['{}', 400, 'The field "worfklowId" is missing.'],
-    [`{"worfklowId":"${INVOICE}"}`, 400, 'The field "inputs" is missing.'],
+    [`{"worfklowId":"${INVOICE}"}`, 400, 'The field "inputs" must be an object.'],
+    [`{"worfklowId":"${INVOICE}","inputs":{},"more":1}`, 400, 'Unknown field "more".'],
     [
       `{"worfklowId":"a","workflowId":"b","inputs":{}}`,
       400,
@@ -258,9 +249,6 @@ describe('wfr sandbox', () => {
     expect(taken.exitCode).toBe(2);
     expect(taken.stderr).toContain(`--port ${port}: `);
     expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: must be a port');
-    expect((await runCli(['sandbox', '--workflow-id-field', 'x'])).stderr).toContain(
-      'choose one of worfklowId, workflowId, either',
-    );
   });
 
   test('wfr sandbox: a command that cannot be started exits 2', async () => {
@@ -296,8 +284,8 @@ describe('wfr sandbox --workflows', () => {
   };
 
   test('wfr sandbox --workflows: workflows run with every type of parameter and fill their output template', async () => {
-    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [valid] }).workflows });
+    const { readWorkflows } = await import('../../src/sandbox/workflow.js');
+    const world = await startTestSandbox({ workflows: readWorkflows({ workflows: [valid] }) });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), 'hello');
     const items = ['n:=1.5', 'b:=true', 'o:={"k":1}', 'a:=[1]', 's=text', 'd.x@x.pdf'];
@@ -323,8 +311,8 @@ describe('wfr sandbox --workflows', () => {
   };
 
   test('wfr sandbox --workflows: a parameter with ? may be missing, and is null in the output', async () => {
-    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }).workflows });
+    const { readWorkflows } = await import('../../src/sandbox/workflow.js');
+    const world = await startTestSandbox({ workflows: readWorkflows({ workflows: [declared] }) });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), 'hello');
     const run = (...items: string[]) => runCli(['run', 'w1', 'scan@x.pdf', ...items], { ...world, cwd });
@@ -335,7 +323,7 @@ describe('wfr sandbox --workflows', () => {
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
       '| The inputs do not match the Start Node: inputs.customer: missing input customer (string); ' +
-        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; expected scan, customer, amount, tags.',
+        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?.',
     );
   });
 
@@ -346,9 +334,9 @@ describe('wfr sandbox --workflows', () => {
   ])(
     'wfr sandbox --workflows: accept decides whether a document of type %s is accepted',
     async (type, isAccepted) => {
-      const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+      const { readWorkflows } = await import('../../src/sandbox/workflow.js');
       const { sandbox } = await startTestSandbox({
-        workflows: parseWorkflows({ workflows: [declared] }).workflows,
+        workflows: readWorkflows({ workflows: [declared] }),
       });
       const body = trigger({ customer: 'x', scan: `data:${type};base64,aaaa` }, 'w1');
       const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
@@ -456,17 +444,17 @@ describe('wfr sandbox --workflows', () => {
       'w.json:7:52: "durations" is unknown; expected name, duration',
       'w.json:9:18: "amout" is no parameter; did you mean amount?',
       'w.json:11:18: "scan.byte" is no parameter; did you mean scan.bytes?',
-      'w.json:11:35: "other" is no parameter; expected amount, scan, meta',
+      'w.json:11:35: "other" is no parameter; expected amount, scan, scan.mediaType, scan.bytes, scan.sha256, meta',
       'w.json:13:62: "amuont" is no parameter; did you mean amount?',
     ]);
   });
 
   test('wfr sandbox --workflows: with "when", only runs with these values of inputs fail', async () => {
-    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+    const { readWorkflows } = await import('../../src/sandbox/workflow.js');
     const when = { s: 'X', 'd.x.bytes': 2 };
     const failing = { ...valid, failure: { step: 'only', message: 'no total', when } };
     const { env, clock } = await startTestSandbox({
-      workflows: parseWorkflows({ workflows: [failing] }).workflows,
+      workflows: readWorkflows({ workflows: [failing] }),
     });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'two.txt'), 'ab');

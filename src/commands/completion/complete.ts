@@ -219,9 +219,9 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
 }
 
 async function step({ flags: { workflows: path, fromProfile } }: Cursor, context: Context) {
-  const { parseSandboxFlags } = await import('../sandbox/sandbox.js');
+  const { loadWorkflows } = await import('../sandbox/sandbox.js');
   const flags = { ...(path && { workflows: path }), ...(fromProfile && { fromProfile }) };
-  const { workflows } = await parseSandboxFlags(flags, context);
+  const workflows = await loadWorkflows(flags, context);
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
   return [...new Set(names)].map(toCandidate);
 }

@@ -34,11 +34,6 @@ function define(command: Command, start: Start): void {
     .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
     .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
     .option('--list', 'list the workflows and how to run them, and exit')
-    .option(
-      '--workflow-id-field <spelling>',
-      'accepted workflow field: worfklowId, workflowId or either (default: either)',
-    )
-    .option('--strict', 'reject triggers with unknown fields')
     .option('--fail-step <step>', 'fail every run that has this step, at this step')
     .option('--reject <code>', 'reject every trigger with this status, 400 to 599')
     .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')

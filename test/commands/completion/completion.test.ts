@@ -133,8 +133,8 @@ describe('completion: candidates', () => {
       ['auto', 'worfklowId', 'workflowId', 'both'],
     ],
     [
-      ['sandbox', '--workflow-id-field='],
-      ['worfklowId', 'workflowId', 'either'].map((one) => `--workflow-id-field=${one}`),
+      ['run', '--workflow-id-field='],
+      ['auto', 'worfklowId', 'workflowId', 'both'].map((one) => `--workflow-id-field=${one}`),
     ],
     [
       ['sandbox', '--fail-step', 'C'],

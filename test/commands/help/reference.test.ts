@@ -6,7 +6,6 @@ import type { CommandReference, FlagReference, Reference } from '../../../src/co
 import { OUTPUT_FORMATS } from '../../../src/commands/shared/output-flags.js';
 import { SETTINGS } from '../../../src/config/settings-table.js';
 import { ExitCode, SIGNAL_EXIT_CODES } from '../../../src/exit-code.js';
-import { FIELD_SPELLINGS } from '../../../src/sandbox/server.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../../src/service/workflow-id-field.js';
 import { COLOR_CHOICES } from '../../../src/view/presentation.js';
 import { runCli } from '../../helpers/cli.js';
@@ -97,8 +96,6 @@ describe('help --json', () => {
     expect(flags['--output']?.choices).toEqual(OUTPUT_FORMATS);
     expect(flags['--color']?.choices).toEqual(COLOR_CHOICES);
     expect(flags['--workflow-id-field']?.choices).toEqual(WORKFLOW_ID_FIELD_CHOICES);
-    const sandbox = await readCommand('sandbox');
-    expect(sandbox.flags['--workflow-id-field']?.choices).toEqual(FIELD_SPELLINGS);
     const { command } = await readCommand('completion');
     expect(command.arguments[0]?.choices).toEqual(['bash', 'zsh', 'fish', 'powershell']);
   });

@@ -89,7 +89,7 @@ describe('sandbox -- command', () => {
   test('sandbox: flags after -- belong to the command', async () => {
     const folder = folderWith({ 'echo.cjs': `console.log(process.argv.slice(2).join(' '))` });
     const command = [process.execPath, join(folder, 'echo.cjs'), '--help', '--port', 'x'];
-    const { stdout } = await startWfr(['sandbox', '--strict', '--', ...command]).ended;
+    const { stdout } = await startWfr(['sandbox', '--slow', '1', '--', ...command]).ended;
     expect(stdout).toBe('--help --port x\n');
   });
 });
