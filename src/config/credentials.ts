@@ -1,6 +1,6 @@
 /** Loads the access token from its source, and renews it when the service rejects it. It never appears in any output. */
 import type { Stats } from 'node:fs';
-import { MissingTokenError, UsageError } from '../errors.js';
+import { UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
@@ -17,7 +17,7 @@ import {
 
 export interface LoadedCredentials extends Credentials {
   /** The error for when a token is needed; undefined if there is one, and with --no-token. */
-  readonly missing?: MissingTokenError;
+  readonly missing?: WfrError;
 }
 
 /**
@@ -28,7 +28,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const { flags, context } = sources;
   const { location, lookedFor, withheld } = findTokenSource(sources);
   if (location === undefined) {
-    const missing = flags.token === false ? {} : { missing: new MissingTokenError(lookedFor, withheld) };
+    const missing = flags.token === false ? {} : { missing: missingToken(lookedFor, withheld) };
     const token = async () => undefined;
     return { source: undefined, fix: undefined, token, refresh: async () => false, ...missing };
   }
@@ -54,7 +54,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
 }
 
 /**
- * Gets the token for the first time, which runs a token command. Throws MissingTokenError if there is none and one is
+ * Gets the token for the first time, which runs a token command. Throws WfrError if there is none and one is
  * needed, which is not so for this machine or with --no-token; UsageError if the command fails; the signal's reason.
  */
 export async function requireToken(
@@ -113,6 +113,15 @@ class RenewableToken implements Credentials {
     });
     return this.#pendingRead;
   }
+}
+
+function missingToken(lookedFor: readonly string[], withheld: string | undefined): WfrError {
+  const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
+  if (withheld !== undefined) summary.push(withheld);
+  return new WfrError('no-token', summary, {
+    hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
+    createdNothing: true,
+  });
 }
 
 /** Includes what a token command wrote to stderr. */

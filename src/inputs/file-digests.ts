@@ -1,9 +1,10 @@
 /** Digests of the files that rows name: before rows are sent, with those of earlier commands, and while they are sent. */
+
 import { createHmac } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { FileChangedError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type BlockBuffers, blockBuffers, type Input, type Part, type Source } from '../service/body.js';
+import { FileChangedError } from './file-source.js';
 import {
   assertReadable,
   assertRegular,

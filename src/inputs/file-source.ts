@@ -1,9 +1,43 @@
 /** Reads a document from a file in blocks, and checks that the file does not change meanwhile. */
+
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { FileChangedError, FileReadError } from '../errors.js';
+import { WfrError } from '../errors.js';
 import { fileId } from '../platform/files.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { BlockBuffers, Source } from '../service/body.js';
+
+/** A document that changed while it was being sent. */
+export class FileChangedError extends WfrError {
+  constructor(path: string) {
+    super('usage', [`${path} changed while being read; no run was created`], {
+      hints: ['Run the same command again once the file is complete.'],
+      createdNothing: true,
+      isTemporary: true,
+    });
+  }
+}
+
+/** A file that passed the checks but could not be read when it was sent. */
+export class FileReadError extends WfrError {
+  constructor(path: string, cause: Error) {
+    const isTemporary = isResourceExhaustion(cause);
+    const fix = isTemporary
+      ? ', with more open files (ulimit -n) or a smaller --concurrency.'
+      : ' once it can be read.';
+    const summary = `${path} cannot be read: ${describeSystemError(cause)}; no run was created`;
+    super(isTemporary ? 'not-triggered' : 'usage', [summary], {
+      hints: [`Run the same command again${fix}`],
+      createdNothing: true,
+      isTemporary,
+    });
+  }
+}
+
+/** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
+export function isResourceExhaustion(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
+}
 
 /** What must not change about a file while it is sent; ctime, unlike mtime, cannot be set back. */
 type FileIdentity = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs' | 'ino' | 'dev'>;

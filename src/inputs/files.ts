@@ -6,12 +6,12 @@ import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { FileReadError, isResourceExhaustion, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
-import { createFileSource, createHandleSource } from './file-source.js';
+import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** A file cannot be used; the message names it and says why. */
 export class FileError extends Error {

@@ -2,13 +2,14 @@
  * What ended a command, as data for programs: the last line of stderr with --json, and `error` in `--report json`. Its
  * schema is error.schema.json.
  */
+import type { Facts } from '../errors.js';
 import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
 import { sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import {
   endOf,
   exitOf,
-  type Facts,
+  exitOfError,
   MAX_LISTED_RUNS,
   type Outcome,
   STATES,
@@ -211,7 +212,7 @@ function describeFacts(
   return {
     ...EMPTY,
     code,
-    exitCode: toExitCode(exitOf({ state: facts.state, error: facts })),
+    exitCode: toExitCode(exitOfError(facts)),
     ...textsOf(facts),
     hints,
     retryable: isSafe && isTemporary,

@@ -2,8 +2,8 @@
  * How one run or row stands, as plain data, and all that follows from it: one record, one table of states. Exit code, word,
  * color and texts are functions of these, for the screen, for programs and for every report.
  */
-import type { ErrorResponse } from '../errors.js';
-import { type ErrorCode, type Exit, ExitCode, type SignalName } from '../exit-code.js';
+import type { Facts } from '../errors.js';
+import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
 import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
@@ -104,50 +104,20 @@ const STATE_BY_CODE: Readonly<Record<ErrorCode, State>> = {
   internal: 'internal',
 };
 
-/** Returns the state that an error with this code leaves its run in. */
-export function stateOfCode(code: ErrorCode): State {
-  return STATE_BY_CODE[code];
+/** Returns the exit of an error that ended a command. */
+export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): Exit {
+  return error.signal ?? STATES[stateOfError(error)].exit;
+}
+
+/** Returns the state that an error leaves its run in. */
+export function stateOfError({ code, isLost }: Pick<Facts, 'code' | 'isLost'>): State {
+  return isLost ? 'lost' : STATE_BY_CODE[code];
 }
 
 /** Returns the code of a run in this state that has no error of its own; undefined if it is no failure. */
 export function codeOfState(state: State): ErrorCode | undefined {
   if (state === 'running') return 'still-running';
   return Object.values(ENDS).find((end) => end.state === state)?.errorCode;
-}
-
-/** What is known of an error, as plain data; describe-error.ts makes it of what was thrown. */
-export interface Facts {
-  code: ErrorCode;
-  /** The state that it leaves its run in. */
-  state: State;
-  /** What happened, one line each; not sanitized. */
-  summary: readonly string[];
-  /** The same and the service's message as one text, equal for all runs with the same error; not sanitized. */
-  text: string;
-  /** How to fix it, one line each; not sanitized. */
-  hints: readonly string[];
-  /** The service's own message, or the start of a response that cannot be read; not sanitized. */
-  serverMessage?: string | undefined;
-  /** The response that it is about; not sanitized. */
-  response?: ErrorResponse;
-  /** How many requests to trigger the run were sent. */
-  attempts?: number;
-  /** An id that a response named and the service did not confirm; not sanitized. */
-  candidateId?: string;
-  /** The run that --once recorded for another command, and the inputs that differ; not sanitized. */
-  recorded?: { runId: string | undefined; differs: readonly string[] };
-  /** Whether a run may exist whose id is unknown. */
-  runMayExist: boolean;
-  /** Whether it proves that the command created no run. */
-  createdNothing: boolean;
-  /** Whether the same command might succeed without any change. */
-  isTemporary: boolean;
-  /** The signal that ended the work. */
-  signal?: SignalName;
-  /** Where wfr itself failed, line by line; not sanitized. */
-  stack?: readonly string[];
-  /** Whether only a document of the output is missing: the printed output still contains it. */
-  isDocumentUnsaved?: boolean;
 }
 
 /** Runs that are listed at most for programs. */
@@ -184,7 +154,7 @@ export interface Outcome extends Subject {
 
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
 export function stateOfRun(run: Run | undefined, error?: Facts): State {
-  if (error !== undefined) return error.state;
+  if (error !== undefined) return stateOfError(error);
   return endOf(run?.status)?.state ?? 'running';
 }
 

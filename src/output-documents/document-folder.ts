@@ -4,14 +4,21 @@
  */
 import { promises } from 'node:fs';
 import { join } from 'node:path';
-import { UnsavedDocumentError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { listFirst } from '../text/quantity.js';
-import { FileNames, type FileToSave, type FolderFlag, type JsonPath, SaveFolder } from './save-folder.js';
+import {
+  FileNames,
+  type FileToSave,
+  type FolderFlag,
+  type JsonPath,
+  SaveFolder,
+  UnsavedDocumentError,
+} from './save-folder.js';
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;

@@ -5,12 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import { promises } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { UnsavedDocumentError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
 import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { describeSystemError, errorCode, OutputError } from '../platform/system-error.js';
 
 export interface FileToSave {
   /** In the folder: relative to the working folder, as messages and outputs show it. */
@@ -26,6 +26,15 @@ export interface FolderFlag {
   folder: string;
   /** Overwrite existing files. */
   force: boolean;
+}
+
+/** A document of the output that could not be saved. The printed output still contains it. */
+export class UnsavedDocumentError extends OutputError {
+  constructor(path: string, cause: Error) {
+    const fix =
+      errorCode(cause) === 'EEXIST' ? 'overwrite it with --force' : 'watch the run again once this is fixed';
+    super(cause, path, { hints: [`Choose another folder, or ${fix}.`], isDocumentUnsaved: true });
+  }
 }
 
 export class SaveFolder {
@@ -137,7 +146,7 @@ export class SaveFolder {
 
   async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
     await action(this.#resolve(path)).catch((error) => {
-      throw new UnsavedDocumentError(error, path);
+      throw new UnsavedDocumentError(path, error);
     });
   }
 }

@@ -2,14 +2,15 @@
  * Everything a command uses of its process: streams, environment, clock, signals. Only this file reads `process`, so
  * that tests can run commands in a context of their own.
  */
+
 import { fstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
-import { OutputError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
+import { OutputError } from './system-error.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
 export const DEFAULT_LIMITS = {

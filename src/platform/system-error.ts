@@ -1,4 +1,5 @@
 /** Describes errors of system calls in plain English. */
+import { type FurtherFacts, WfrError } from '../errors.js';
 
 const MESSAGES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
@@ -37,4 +38,15 @@ export function describeSystemError(error: unknown): string {
   if (code === undefined) return error instanceof Error ? error.message : String(error);
   const message = MESSAGES[code];
   return message === undefined ? code : `${message} (${code})`;
+}
+
+/** The result is known but could not be written; `what` names the part. */
+export class OutputError extends WfrError {
+  constructor(
+    override readonly cause: Error,
+    what = 'the result',
+    further: FurtherFacts = {},
+  ) {
+    super('output-not-written', [`cannot write ${what}: ${describeSystemError(cause)}`], further);
+  }
 }

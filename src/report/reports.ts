@@ -1,10 +1,10 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
 
-import { collectUsageErrors, OutputError, UsageError } from '../errors.js';
+import { collectUsageErrors, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
-import { errorCode } from '../platform/system-error.js';
+import { errorCode, OutputError } from '../platform/system-error.js';
 import { openDestination, type Report, toUsageError } from './destination.js';
 import { FILE_FORMATS, REPORT_CHOICES } from './formats.js';
 import { githubReports } from './markdown.js';

@@ -2,11 +2,17 @@
  * Decides when a batch may send: how many requests a second, whether to wait for a service that cannot be reached or is too
  * busy, and when to send no further rows.
  */
-import { HttpError, NetworkError, type NetworkFault, NotTriggeredError } from '../errors.js';
+import type { Facts } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
-import { factsOf, RESEND_503_HINT } from '../outcome/describe-error.js';
-import type { Facts } from '../outcome/outcome.js';
+import { factsOf } from '../outcome/describe-error.js';
 import type { Clock } from '../platform/context.js';
+import {
+  HttpError,
+  NetworkError,
+  type NetworkFault,
+  NotTriggeredError,
+  RESEND_503_HINT,
+} from '../service/errors.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
 import { AwakeTime } from '../service/time-limits.js';

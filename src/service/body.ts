@@ -3,7 +3,7 @@
  * constant memory, and the closing bytes are sent only after every document was found unchanged. Until then, the service
  * cannot have a complete request.
  */
-import type { SendState } from '../errors.js';
+import type { SendState } from './errors.js';
 
 /** Bytes of known length that can be read repeatedly and then verified. */
 export interface Source {

@@ -2,15 +2,16 @@
  * Finds run ids in an unusable response to a trigger, and confirms them with GET: until the service returns a run of that
  * id, it may be the id of something else.
  */
+
+import { decodeStart, decodeString, mayBeOneOf } from '../text/json/members.js';
+import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import {
   HttpError,
   NetworkError,
   type ReceivedResponse,
   type RunEvidence,
   UnreadableResponseError,
-} from '../errors.js';
-import { decodeStart, decodeString, mayBeOneOf } from '../text/json/members.js';
-import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
+} from './errors.js';
 import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
 import { backoff, MAX_RESENDS } from './retry.js';
@@ -72,7 +73,7 @@ function isRetryable(error: unknown): boolean {
   if (error instanceof NetworkError) return true;
   if (error instanceof UnreadableResponseError) return false;
   if (!(error instanceof HttpError)) throw error;
-  return error.info.status === 404 || error.isTransient;
+  return error.info.status === 404 || error.facts.isTemporary;
 }
 
 function findIds({ headers, body }: ReceivedResponse): string[] {

@@ -2,13 +2,14 @@
  * Opens sockets: TCP, a proxy's tunnel, TLS. Every step can be aborted, unlike in undici's own connector
  * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
+
 import dns from 'node:dns';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
-import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
+import { NetworkError, type NetworkFault } from './errors.js';
 import type { Trust } from './trust.js';
 
 export interface ProxyServer {

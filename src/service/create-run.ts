@@ -1,18 +1,19 @@
 /** POST /runs: sends one trigger, and sends it again only if it cannot have been accepted. */
+
+import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
+import type { Interruption } from '../platform/signals.js';
+import { type Input, TriggerBody } from './body.js';
+import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
   HttpError,
-  InterruptedError,
+  interruptedTrigger,
   NetworkError,
   NotTriggeredError,
   type ReceivedResponse,
   type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
-  WfrError,
-} from '../errors.js';
-import type { Interruption } from '../platform/signals.js';
-import { type Input, TriggerBody } from './body.js';
-import { collectEvidence, confirmRun } from './candidate-id.js';
+} from './errors.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
 import { httpErrorInfo, parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
@@ -66,8 +67,8 @@ export async function createRun(
     log.accepted(created.run);
     return created;
   } catch (error) {
-    if (error instanceof WfrError && sender.requests > 0) error.attempts ??= sender.requests;
-    if (error instanceof WfrError && error.runMayExist) log.unknown(error);
+    if (error instanceof WfrError && sender.requests > 0) error.facts.attempts ??= sender.requests;
+    if (error instanceof WfrError && error.facts.runMayExist) log.unknown(error);
     // What the log cannot record, it cannot record as refused either.
     else if (error instanceof WfrError && error.code !== 'output-not-written') log.refused(error, true);
     throw error;
@@ -174,8 +175,7 @@ class TriggerSender {
     try {
       return await this.#post(body, grace.signal, { beforeLastBytes, onIncomplete });
     } catch (error) {
-      if (error instanceof InterruptedError)
-        throw new InterruptedError(error.signal, body.sendState, evidence);
+      if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
       if (isAccepted(error)) return { run: await this.#identifyRun(error, grace.signal) };
       if (!(error instanceof NetworkError)) throw error;
       return { failure: error };
@@ -211,27 +211,22 @@ class TriggerSender {
    * InterruptedError, with the evidence in the response.
    */
   async #identifyRun(error: NetworkError | UnreadableResponseError, signal: AbortSignal): Promise<Run> {
-    const { received } = error.facts;
+    const { received } = error.details;
     if (received === undefined) throw new UnknownOutcomeError(error);
     const evidence = collectEvidence(received, this.#url);
     const run = await confirmRun(evidence, this.service, signal).catch((reason) => {
       const isSignal = reason instanceof InterruptedError;
-      throw isSignal ? new InterruptedError(reason.signal, 'complete', evidence) : reason;
+      throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
     });
     if (run === undefined) throw new UnknownOutcomeError(error, evidence);
     return run;
   }
 }
 
-/** Marks a signal that came between two requests: the earlier ones created nothing. */
-function throwAsUnsent(error: unknown): never {
-  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
-}
-
 /** Returns whether the head of a 2xx arrived: the service accepted the request, even if the rest cannot be read. */
 function isAccepted(error: unknown): error is NetworkError | UnreadableResponseError {
   if (error instanceof UnreadableResponseError) return true;
-  return error instanceof NetworkError && error.facts.status !== undefined && !error.facts.proxy;
+  return error instanceof NetworkError && error.details.status !== undefined && !error.details.proxy;
 }
 
 /**

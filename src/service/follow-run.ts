@@ -1,13 +1,16 @@
 /** Polls one run and yields its changes, until it ends, a timeout or a signal. */
+
+import { WfrError } from '../errors.js';
+import type { Clock } from '../platform/context.js';
+import { formatDuration } from '../text/quantity.js';
 import {
   HttpError,
   NetworkError,
   NoSuchRunError,
-  UnknownStatusError,
-  UnreachableRunError,
+  type PollFailure,
   UnreadableResponseError,
-} from '../errors.js';
-import type { Clock } from '../platform/context.js';
+  unreachableRun,
+} from './errors.js';
 import type { RunResponse } from './get-run.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
@@ -42,8 +45,8 @@ const LAST_POLL_GRACE = 5_000;
 
 /**
  * Yields the run whenever its JSON has changed, and returns when it has ended or the timeout has passed, after one last
- * poll. Only the timeout counts time in which the process was stopped. Throws UnreachableRunError, NoSuchRunError,
- * HttpError, UnknownStatusError, and the signal's reason.
+ * poll. Only the timeout counts time in which the process was stopped. Throws HttpError, NoSuchRunError, another
+ * WfrError if it can no longer be read or keeps an unknown status, and the signal's reason.
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
   const { clock, signal } = options;
@@ -149,7 +152,12 @@ class RunFollower {
   #throwIfUnknownTooLong(run: Run, now: number): void {
     const { status = '' } = run;
     const forMs = now - this.#statusSince;
-    if (!isKnownStatus(status) && forMs >= MAX_UNKNOWN_STATUS) throw new UnknownStatusError(status, forMs);
+    if (isKnownStatus(status) || forMs < MAX_UNKNOWN_STATUS) return;
+    const summary = `the status ${status} is unknown to wfr and has not changed for ${formatDuration(forMs)}`;
+    throw new WfrError('unknown-status', [summary], {
+      hints: ["Check the service's documentation; a newer wfr may know this status."],
+      isTemporary: true,
+    });
   }
 
   /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
@@ -186,8 +194,7 @@ class RunFollower {
   #throwIfFinal(failure: PollFailure): void {
     const seen = this.#run !== undefined;
     if (failure instanceof NetworkError) {
-      if (failure.fault === 'too-large' || (!seen && failure.isPermanent))
-        throw this.#toUnreachableRunError(failure);
+      if (failure.fault === 'too-large' || (!seen && failure.isPermanent)) throw this.#unreachable(failure);
     }
     if (!(failure instanceof HttpError)) return;
     const { status } = failure.info;
@@ -198,9 +205,9 @@ class RunFollower {
   }
 
   /** Returns the error of the last failure. A run that was never read, after 404s for 60 s, does not exist. */
-  #toFinalError(failure: PollFailure): NoSuchRunError | UnreachableRunError {
+  #toFinalError(failure: PollFailure): WfrError {
     const isMissing = this.#run === undefined && this.#failed.areUnexpectedTooLong;
-    return (isMissing ? this.#toNoSuchRunError(failure) : undefined) ?? this.#toUnreachableRunError(failure);
+    return (isMissing ? this.#toNoSuchRunError(failure) : undefined) ?? this.#unreachable(failure);
   }
 
   #toNoSuchRunError(failure: PollFailure): NoSuchRunError | undefined {
@@ -208,12 +215,10 @@ class RunFollower {
     return new NoSuchRunError(this.id, failure.info);
   }
 
-  #toUnreachableRunError(failure: PollFailure): UnreachableRunError {
-    return new UnreachableRunError(this.id, failure, this.#run !== undefined, this.#failed.durationMs);
+  #unreachable(failure: PollFailure): WfrError {
+    return unreachableRun(this.id, failure, this.#run !== undefined, this.#failed.durationMs);
   }
 }
-
-type PollFailure = NetworkError | HttpError | UnreadableResponseError;
 
 /** How long a run that exists may be unreachable, in milliseconds. */
 const MAX_UNREACHABLE = 5 * 60_000;
@@ -273,7 +278,7 @@ class FailedPolls {
 
 /** Returns whether a status blames the request (400, 404, a redirect), which is unexpected for a run that exists. */
 function isUnexpectedStatus(failure: PollFailure): boolean {
-  return failure instanceof HttpError && !failure.isTransient;
+  return failure instanceof HttpError && !failure.facts.isTemporary;
 }
 
 function isPollFailure(error: unknown): error is PollFailure {

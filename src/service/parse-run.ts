@@ -1,7 +1,8 @@
 /** Parses the body of a response as a Run. */
-import { UnreadableResponseError } from '../errors.js';
+
 import { decodeStart, listNames, pickMembers, wantedNames } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
+import { UnreadableResponseError } from './errors.js';
 import type { Run } from './run.js';
 
 /** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */

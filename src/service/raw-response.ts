@@ -1,6 +1,7 @@
 /** Sits between a socket and undici: keeps the start of a response as received, and fixes heads that undici rejects. */
+
 import type { Socket } from 'node:net';
-import type { ReceivedResponse } from '../errors.js';
+import type { ReceivedResponse } from './errors.js';
 
 /** The longest head of a response, in bytes. */
 export const MAX_HEAD = 64 * 1024;

@@ -1,9 +1,11 @@
 /** Reads the body of a response: all of a 2xx, and the start of any other. */
+
 import { isUtf8 } from 'node:buffer';
-import { NetworkError, WfrError } from '../errors.js';
+import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
+import { NetworkError } from './errors.js';
 import { requestIdOf } from './response-facts.js';
 import type { ResponsePlace } from './response-memory.js';
 import type { Deadline } from './time-limits.js';
@@ -63,12 +65,12 @@ export async function readResponse(
     const body = received.start(MAX_RECEIVED);
     const partial = { status, headers, body };
     const requestId = requestIdOf(partial);
-    const facts = { host, code: errorCode(error), status, received: partial, requestId };
+    const details = { host, code: errorCode(error), status, received: partial, requestId };
     // The headers have arrived, so the error carries their status.
     if (error instanceof NetworkError)
-      throw new NetworkError(error.fault, { ...facts, ...error.facts }, { cause: error });
+      throw new NetworkError(error.fault, { ...details, ...error.details }, { cause: error });
     if (error instanceof WfrError || deadline.signal.aborted) throw error;
-    throw new NetworkError(isDecodingError(error) ? 'encoded' : 'truncated', facts, { cause: error });
+    throw new NetworkError(isDecodingError(error) ? 'encoded' : 'truncated', details, { cause: error });
   }
 }
 
@@ -88,7 +90,8 @@ async function readAll(
   const encoding = headers['content-encoding'];
   const coding = parseCoding(encoding);
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
-  const tooLarge = () => new NetworkError('too-large', { host, code: headers['content-length'] });
+  const length = headers['content-length'];
+  const tooLarge = () => new NetworkError('too-large', { host, code: length && `${length} bytes` });
   const assertSize = (size: number) => {
     if (size > MAX_RESPONSE) throw tooLarge();
     options.place?.assertRoomFor(size);

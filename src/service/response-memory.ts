@@ -1,7 +1,6 @@
 /** Bounds the memory for responses to polls until they are printed: a few small ones at a time, and one large one. */
 
 import { WfrError } from '../errors.js';
-import type { ErrorCode } from '../exit-code.js';
 import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
@@ -11,11 +10,9 @@ const MAX_HELD = 8;
 
 /** There is no room for a response until others were printed: the run is to be polled again. */
 export class NoRoomError extends WfrError {
-  /** Never shown: getRunInPlace catches it. */
-  readonly code: ErrorCode = 'internal';
-
   constructor(readonly isLarge: boolean) {
-    super('other responses are printed first');
+    // Never shown: getRunInPlace catches it.
+    super('internal', ['other responses are printed first']);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
-import { type HttpError, NetworkError, type NetworkFault, type SendState } from '../errors.js';
+
 import { parseTime } from '../text/quantity.js';
+import { type HttpError, NetworkError, type NetworkFault, type SendState } from './errors.js';
 
 /** A request that failed: without a usable response, or with a status that is not 2xx. */
 export interface Attempt {
@@ -58,7 +59,7 @@ function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendP
     const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
     return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
   }
-  const isTimeout = (one: Attempt) => one.failure.response?.status === 408;
+  const isTimeout = (one: Attempt) => one.failure.facts.response?.status === 408;
   return invitesResend(failure, sendState, policy) && !(isTimeout(last) && earlier.some(isTimeout));
 }
 

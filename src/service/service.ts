@@ -1,17 +1,17 @@
 /** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
-import {
-  type FieldNames,
-  type HttpError,
-  type HttpErrorInfo,
-  type NetworkError,
-  type SendState,
-  UnreadableResponseError,
-} from '../errors.js';
+
 import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { shortText, type TriggerBody } from './body.js';
+import {
+  type HttpError,
+  type HttpErrorInfo,
+  type NetworkError,
+  type SendState,
+  UnreadableResponseError,
+} from './errors.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
 import type { ResponseMemory } from './response-memory.js';
@@ -87,7 +87,7 @@ export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run
     return parseRun(response.body, idTypes);
   } catch (error) {
     throw error instanceof UnreadableResponseError
-      ? unreadableResponse(error.reason, response, error.facts.fields)
+      ? unreadableResponse(error.reason, response, error.details.fields)
       : error;
   }
 }
@@ -96,7 +96,7 @@ export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run
 export function unreadableResponse(
   reason: string,
   response: HttpResponse,
-  fields?: FieldNames,
+  fields?: string,
 ): UnreadableResponseError {
   const { status, headers, body } = response;
   return new UnreadableResponseError(reason, {

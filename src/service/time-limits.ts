@@ -1,8 +1,9 @@
 /** The time limits of one request, and time without the periods in which the process was stopped. */
+
 import type { Socket } from 'node:net';
-import type { NetworkError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { untilAborted } from '../platform/until-aborted.js';
+import type { NetworkError } from './errors.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
 export class Deadline {

@@ -1,13 +1,15 @@
 /** Sends requests and reads responses within limits of time and size. The only importer of undici. */
+
 import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { NetworkError, type NetworkFault, type ReceivedResponse, WfrError } from '../errors.js';
+import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { findAlert, openSocket, type Route } from './connect.js';
+import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
 import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { requestIdOf } from './response-facts.js';
@@ -205,7 +207,7 @@ export class Transport {
   /** Returns the error of a lost connection; where its socket received an alert, of which undici says nothing, that of the alert. */
   #explainReset(error: unknown, socket: Socket | undefined): unknown {
     const isReset =
-      error instanceof NetworkError && error.fault === 'reset' && error.facts.status === undefined;
+      error instanceof NetworkError && error.fault === 'reset' && error.details.status === undefined;
     const code = socket && this.#alerts.get(socket);
     return isReset && code !== undefined
       ? new NetworkError('client-certificate', { host: this.#host, code }, { cause: error })
@@ -288,12 +290,12 @@ class IncompleteResponse {
 
 /** Adds the part of a 2xx that undici could not read to the error: it may contain the id of a run. */
 function withReceived(error: unknown, raw: RawResponse): unknown {
-  if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
+  if (!(error instanceof NetworkError) || error.details.status !== undefined) return error;
   const received = raw.parseAccepted();
   if (received === undefined) return error;
   const { status } = received;
-  const facts = { ...error.facts, status, received, requestId: requestIdOf(received) };
-  return new NetworkError(error.fault, facts, { cause: error.cause });
+  const details = { ...error.details, status, received, requestId: requestIdOf(received) };
+  return new NetworkError(error.fault, details, { cause: error.cause });
 }
 
 /** Returns a connector that provides an open socket once: a second call means that the first connection was lost. */

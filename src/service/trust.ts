@@ -1,6 +1,7 @@
 /** Which certificate authorities a connection trusts, and the client certificate that it shows. */
+
 import type { SecureContext } from 'node:tls';
-import { NetworkError } from '../errors.js';
+import { NetworkError } from './errors.js';
 
 /** A certificate of ours and its private key, in PEM. */
 export interface ClientCertificate {
@@ -62,7 +63,7 @@ export class Trust {
         this.#known.set(host, index);
         return opened;
       } catch (error) {
-        const isIssuerUnknown = error instanceof NetworkError && UNKNOWN_ISSUER.includes(error.facts.code);
+        const isIssuerUnknown = error instanceof NetworkError && UNKNOWN_ISSUER.includes(error.details.code);
         if (!isIssuerUnknown || index + 1 === this.#stores.length) throw error;
       }
     }

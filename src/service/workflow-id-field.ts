@@ -2,7 +2,7 @@
  * The variants of the member that carries the workflow's id. The interface spells it `worfklowId` (field reference) and
  * `workflowId` (worked examples) and does not say which one the service reads.
  */
-import type { HttpError } from '../errors.js';
+import type { HttpError } from './errors.js';
 
 export type WorkflowIdField = 'worfklowId' | 'workflowId' | 'both';
 export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'both'] as const;
@@ -33,7 +33,9 @@ const NAMES_INPUTS = /(?<!\b(?:invalid|extra) )\binputs\b/i;
  * unknown fields, so that another variant is worth trying; undefined if it is about the inputs; `possible` for any other
  * 400 or 422. Only `rejected` is tried again, because the others may come after a run was created.
  */
-export function getVariantHint({ info: { status, message = '' } }: HttpError): HttpError['variantHint'] {
+export function getVariantHint({
+  info: { status, message = '' },
+}: HttpError): 'rejected' | 'possible' | undefined {
   if (status !== 400 && status !== 422) return undefined;
   const isAboutField =
     NAMES_FIELD.test(message) || (UNWANTED_FIELD.test(message) && !/\binputs?\b/i.test(message));

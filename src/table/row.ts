@@ -1,8 +1,9 @@
 /** A row of a table, and the file that it is read from: what the readers of tables share, and what tells rows apart. */
+
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { FileChangedError, FileReadError } from '../errors.js';
 import { Compactor, type DigestFile } from '../inputs/file-digests.js';
+import { FileChangedError, FileReadError } from '../inputs/file-source.js';
 import { FileError, type PathRules } from '../inputs/files.js';
 import { parseInputsFile, segmentOf, TextError } from '../inputs/inputs-file.js';
 import type { RowInputs } from '../inputs/resolve.js';
@@ -115,7 +116,7 @@ export async function identifyRow(
     return { key, written: hasFiles ? written() : undefined, isUnreadable: false };
   } catch (error) {
     // Not even whether it is the file of an earlier command is known.
-    const isLost = error instanceof FileReadError && !error.isTemporary;
+    const isLost = error instanceof FileReadError && !error.facts.isTemporary;
     if (error instanceof FileChangedError || isLost)
       return { key: saltedDigest(salt, `changing ${digest()}`), isUnreadable: true };
     if (!(error instanceof FileError || error instanceof TextError)) throw error;

@@ -1,8 +1,9 @@
 /** Messages on stderr, also of the service layer: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
-import { HttpError, type NetworkError, type WfrError } from '../errors.js';
-import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js';
-import type { Facts } from '../outcome/outcome.js';
+
+import type { Facts, WfrError } from '../errors.js';
+import { ERROR_LABEL, formatError } from '../outcome/describe-error.js';
 import type { Clock, Context, OnSuspend, Output } from '../platform/context.js';
+import { HttpError, type NetworkError } from '../service/errors.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { Run } from '../service/run.js';
 import type { Deprecation, ServiceEvents } from '../service/service.js';
@@ -111,7 +112,7 @@ export class Reporter {
 
   /** Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited. */
   retrying(cause: WfrError, subject: string, detail: string, delay: number, tries: string | undefined): void {
-    const reason = sanitize(factsOf(cause).summary.join(', '));
+    const reason = sanitize(cause.facts.summary.join(', '));
     const count = tries === undefined ? '' : ` (${tries})`;
     this.progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
   }
@@ -140,7 +141,7 @@ export class Reporter {
       if (!this.presentation.live) this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
       return;
     }
-    const reason = sanitize(factsOf(cause).summary.join(', '));
+    const reason = sanitize(cause.facts.summary.join(', '));
     this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
   }
 

@@ -135,7 +135,7 @@ describe('--get in an output of 10 MB', () => {
     ['a string without', output('{"text":"', 'é', '"}'), '/text', 0, ''],
     ['a list after a name of 10 MB', output(`{"${EURO}`, '\\n', '":1,"list":[1,2]}'), '/list/1', 0, ''],
     ['no member of names', output('{', '"n":1,', '"":1}'), '/none', 65, 'has the keys n, … ('],
-    ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 5000001 values'],
+    ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 5,000,001 values'],
   ])('watch: %s is read on a heap of 12 MB', async (_name, body, pointer, expected, message) => {
     const { exitCode, stderr, stdout } = await withSmallHeap(
       ['watch', 'r', '--get', pointer],

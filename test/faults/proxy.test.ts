@@ -57,7 +57,7 @@ describe('run: a proxy that works', () => {
       HTTP_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
     });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('is not trusted (the proxy): it is self-signed');
+    expect(stderr).toContain('is not trusted: it is self-signed');
     expect(proxy.tunnels).toEqual([]);
   });
 
@@ -113,7 +113,7 @@ describe('run: a proxy that fails', () => {
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      `nothing listens at 127.0.0.1:${CLOSED_PORT} (the proxy) (ECONNREFUSED) (4 tries); no run was created\n  Check HTTPS_PROXY`,
+      `nothing listens at the proxy 127.0.0.1:${CLOSED_PORT} (ECONNREFUSED) (4 tries); no run was created\n  Check HTTPS_PROXY`,
     );
     expect(stderr).not.toContain(PASSWORD);
     expect(clock.sleeps).toEqual([250, 500, 1000]);

@@ -1,9 +1,11 @@
 /** The HTML report in tests: sample runs, rendering, and reading its data. */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Facts } from '../../src/errors.js';
 import type { CommandResult } from '../../src/outcome/error-data.js';
-import type { Facts, Outcome, State } from '../../src/outcome/outcome.js';
+import type { Outcome, State } from '../../src/outcome/outcome.js';
 import { renderPage as renderHtml } from '../../src/report/html/page.js';
 import { temporaryFolder } from './cli.js';
 
@@ -35,16 +37,16 @@ const REASONS = [
 ] as const;
 
 /** Returns the facts of an error with this text. */
-export function factsWith(state: State, text: string): Facts {
+export function factsWith(text: string): Facts {
   const facts = { runMayExist: false, createdNothing: false, isTemporary: false, hints: [] };
-  return { ...facts, code: 'unreachable', state, summary: [text], text };
+  return { ...facts, code: 'unreachable', summary: [text], text };
 }
 
 type SampleResult = Pick<Outcome, 'id' | 'run' | 'state' | 'error'>;
 
 function sampleResult(index: number, chance: number, id: string): SampleResult {
   const failure = (state: State, text: string, known: Pick<Outcome, 'id' | 'run'>): SampleResult => {
-    return { ...known, state, error: factsWith(state, text) };
+    return { ...known, state, error: factsWith(text) };
   };
   const unsent = { id: undefined, run: undefined };
   if (chance === 5)

@@ -305,7 +305,7 @@ describe('--save-documents', () => {
     expect(refused.exitCode).toBe(74);
     expect(JSON.parse(refused.stdout)).toEqual(output);
     expect(refused.stderr).toContain(
-      `wfr: error: cannot save ${join('out', 'b.txt')}: it exists already\n  Choose another folder, or overwrite it with --force.\n`,
+      `wfr: error: cannot write ${join('out', 'b.txt')}: it already exists (EEXIST)\n  Choose another folder, or overwrite it with --force.\n`,
     );
     expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout contains its documents.\n');
     const suggested = ['watch', '--save-documents', join('out', 'run-1'), 'run-1'];
@@ -419,7 +419,7 @@ describe('--save-documents', () => {
       const limited = 'ulimit -f 8; wfr watch --save-documents out run-1';
       const { stderr, exitCode } = await bash(limited, env, { cwd });
       expect(exitCode).toBe(74);
-      expect(stderr).toContain('wfr: error: cannot save out/b.txt: the file is too large (EFBIG)\n');
+      expect(stderr).toContain('wfr: error: cannot write out/b.txt: the file is too large (EFBIG)\n');
       expect(readdirSync(join(cwd, 'out'))).toEqual([]);
       const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
       expect((await bash(command, env, { cwd })).exitCode).toBe(0);
@@ -482,9 +482,9 @@ describe('--save-documents', () => {
       const flags = ['--save-documents', 'out', '--force', '--', 'r9', 'r10', 'r11', 'here'];
       const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
       expect(exitCode).toBe(74);
-      expect(stderr).toContain('wfr: error: cannot save out/r9: it is a symbolic link\n');
-      expect(stderr).toContain('wfr: error: cannot save out/r10: it is a symbolic link\n');
-      expect(stderr).toContain('wfr: error: cannot save out/r11: it is not a folder\n');
+      expect(stderr).toContain('wfr: error: cannot write out/r9: it is a symbolic link\n');
+      expect(stderr).toContain('wfr: error: cannot write out/r10: it is a symbolic link\n');
+      expect(stderr).toContain('wfr: error: cannot write out/r11: it is not a folder\n');
       expect(readdirSync(join(cwd, 'out/here'))).toEqual(['d.txt']);
       expect(readdirSync(join(cwd, 'away'))).toEqual([]);
       expect(existsSync(join(cwd, 'nowhere'))).toBe(false);

@@ -1,9 +1,11 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
+
 import { setMaxListeners } from 'node:events';
-import { InterruptedError, OutputError, UsageError } from '../../errors.js';
+import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { exitOf, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { exitOfError, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { OutputError } from '../../platform/system-error.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
@@ -127,10 +129,9 @@ export class BatchRun {
   exits(): Exit[] {
     const { received } = this.tools.session.interruption;
     const { failure: unsaved } = this.tools.files ?? {};
-    const failures = [...this.#failures, ...(unsaved === undefined ? [] : [unsaved])].map((failure) => {
-      const error = factsOf(failure);
-      return exitOf({ state: error.state, error });
-    });
+    const failures = [...this.#failures, ...(unsaved === undefined ? [] : [unsaved])].map((failure) =>
+      exitOfError(factsOf(failure)),
+    );
     return [...this.#exits, ...failures, ...(received === undefined ? [] : [received])];
   }
 

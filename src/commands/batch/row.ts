@@ -1,11 +1,14 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
+
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { FileChangedError, OutputError, WfrError } from '../../errors.js';
+import { type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
+import { FileChangedError } from '../../inputs/file-source.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import { exitOf, type Facts, type State, stateOfRun } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, type State, stateOfError, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
+import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
@@ -187,8 +190,8 @@ export class RowRunner {
     if (thrown instanceof HeldBackError) return undefined;
     const error = factsOf(thrown);
     if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
-    const { state } = error;
-    return { state, exit: exitOf({ state, error }), reason: withoutLabel(rowReason(error), label), error };
+    const state = stateOfError(error);
+    return { state, exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
   }
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */

@@ -13,7 +13,7 @@ import { resolveServiceSettings } from '../../config/service.js';
 import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { exitOf } from '../../outcome/outcome.js';
+import { exitOfError } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -59,7 +59,7 @@ async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, cont
 /** An id that no run has: a service that looks for it has accepted the token. */
 const NO_RUN = '00000000-0000-0000-0000-000000000000';
 
-/** Asks the service for a run that cannot exist. Throws UsageError and MissingTokenError. */
+/** Asks the service for a run that cannot exist. Throws UsageError, and WfrError without a token. */
 function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   return runCommand({}, { subjects: [] }, context, async (resources) => {
     const profile = await chooseProfile(flags, context);
@@ -90,7 +90,7 @@ function connect(flags: CheckFlags, context: Context): Promise<Exit> {
     }
     if (error.code === 'internal') throw thrown;
     session.reporter.error(error);
-    return { runs: [], exit: exitOf({ state: error.state, error }), failure: error };
+    return { runs: [], exit: exitOfError(error), failure: error };
   });
 }
 

@@ -1,7 +1,9 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
-import { type NoSuchValueError, OutputError } from '../../errors.js';
+
+import type { WfrError } from '../../errors.js';
 import { type Exit, toExitCode } from '../../exit-code.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
+import { OutputError } from '../../platform/system-error.js';
 import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
 import type { WrittenCell, WrittenTable } from '../../table/row.js';
@@ -41,7 +43,7 @@ export interface RowsFound {
   /** Rows of the table that the results have. */
   inTable: number;
   /** By pointer, where no output has such a value: what the first one has. */
-  missing: Map<ValuePointer, NoSuchValueError | undefined>;
+  missing: Map<ValuePointer, WfrError | undefined>;
   /** The first row with a cell that spreadsheets cut. */
   cutRow: number | undefined;
 }

@@ -1,16 +1,10 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, type Facts, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import {
-  exitOf as exitOfOutcome,
-  type Facts,
-  type Outcome,
-  type State,
-  wordOf,
-} from '../../outcome/outcome.js';
+import { exitOfError, type Outcome, type State, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context, Output } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
@@ -72,10 +66,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const labels = async () => (await listLabels(joined)).all;
     const rowFiles = await openRowFiles(flags, labels, undefined, context);
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);
-    const exit = exitOfSeveral([
-      exitOf(joined),
-      ...(failure === undefined ? [] : [exitOfOutcome({ ...failure, error: failure })]),
-    ]);
+    const exit = exitOfSeveral([exitOf(joined), ...(failure === undefined ? [] : [exitOfError(failure)])]);
     if (format !== 'text' || pointers.length > 0) {
       const { jsonColors } = await openLayout(flags.color, context);
       const table = await openWrittenTable(flags, delimiter, context, interruption.signal);

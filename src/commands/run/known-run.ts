@@ -1,5 +1,6 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
 import { basename } from 'node:path';
+import { WfrError } from '../../errors.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
 import { resumeCommands } from '../shared/print-outcome.js';
@@ -16,6 +17,14 @@ export interface KnownRun {
   /** The end of the run, if an earlier command has recorded it. */
   ended?: Run | undefined;
   recordEnd?: EndRecorder;
+}
+
+/** Returns the error of a run that is recorded in `file` and that the service no longer knows. */
+export function lostRun(file: string, id: string): WfrError {
+  return new WfrError('unreachable', [`the service no longer knows run ${id} (404), recorded in ${file}`], {
+    hints: ['Check the base URL and the service. The same command with --retry-failed triggers another run.'],
+    isLost: true,
+  });
 }
 
 /** Prints the id of a run that was just accepted, and records it in the history. */

@@ -2,18 +2,11 @@
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
  * decides what may be sent, as for a row of a batch.
  */
-import {
-  InterruptedError,
-  LostRunError,
-  NoSuchRunError,
-  OtherCommandError,
-  OutputError,
-  UnknownOutcomeError,
-  UnsettledRunError,
-  UsageError,
-} from '../../errors.js';
+
+import { UsageError, WfrError } from '../../errors.js';
 import { DigestedInputs, type InputDigests } from '../../inputs/file-digests.js';
-import { describeSystemError } from '../../platform/system-error.js';
+import { describeSystemError, OutputError } from '../../platform/system-error.js';
+import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
 import {
   createOnceFile,
@@ -25,6 +18,7 @@ import {
 } from '../../runs/log/once-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
+import { CHECK_FIRST, NoSuchRunError } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { comparableId } from '../../text/url.js';
@@ -32,7 +26,7 @@ import { resumeCommands } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
-import { announceAccepted, type EndRecorder, type KnownRun } from './known-run.js';
+import { announceAccepted, type EndRecorder, type KnownRun, lostRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
 type OnceRunPlan = RunPlan & { once: OncePlan };
@@ -42,7 +36,7 @@ const LOCK_INTERVAL = 250;
 
 /**
  * Returns the run of the file: that of an earlier command, or one that it triggers. The file is locked until the run is
- * recorded. Throws UsageError if the file belongs to something else, UnsettledRunError, LostRunError, and what createRun
+ * recorded. Throws UsageError if the file belongs to something else, WfrError if it is unknown or lost, and what createRun
  * throws.
  */
 export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<KnownRun> {
@@ -115,7 +109,8 @@ async function assertSameCommand({ header, record }: OnceFile, inputs: DigestedI
     ...differences.map((difference) => `--once ${name}: ${difference}`),
     `--once ${name}: was recorded by another command; ${next}`,
   ];
-  throw new OtherCommandError(problems, [...inputDifferences.keys()], known);
+  const recorded = { runId: known, differs: [...inputDifferences.keys()] };
+  throw new WfrError('usage', problems, { createdNothing: true, recorded });
 }
 
 function differentTarget(what: string, recorded: string, actual: string): string[] {
@@ -182,20 +177,42 @@ async function send({ log, header }: OnceFile, inputs: DigestedInputs, plan: Onc
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
-    // The file decides what to do next.
-    if (error instanceof UnknownOutcomeError || error instanceof InterruptedError) error.onceFile = name;
+    if (error instanceof WfrError) {
+      const { facts } = error;
+      // The file decides what to do next.
+      const settle = `The next command with --once ${name} sends nothing. ${SETTLE}`;
+      facts.hints = facts.hints.map((hint) => (hint === CHECK_FIRST ? settle : hint));
+    }
     throw error;
   }
 }
 
-/** Returns the run of an earlier command. Throws UnsettledRunError or LostRunError. */
+/** How to settle an unknown outcome. */
+const SETTLE =
+  'Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.';
+
+/** An earlier command sent a trigger and recorded no answer in `file`. */
+function unsettledRun(file: string, sentAt: number | undefined, error: RecordedError | undefined): WfrError {
+  const when = sentAt === undefined ? '' : ` at ${new Date(sentAt).toISOString()}`;
+  const summary = [
+    'the outcome is unknown: a run may have been created',
+    `an earlier command sent the request${when} and recorded no answer in ${file}`,
+    ...(error?.reason ? error.reason.split('\n') : []),
+  ];
+  return new WfrError('unknown-outcome', summary, {
+    hints: [SETTLE],
+    runMayExist: true,
+    candidateId: error?.candidateId,
+  });
+}
+
+/** Returns the run of an earlier command. Throws WfrError if its outcome is unknown, or the run lost. */
 function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session): KnownRun {
   const { state, id, run, sentAt, error } = record();
   const { once } = plan;
   const { name } = once.file;
-  if (state === 'unknown' || id === undefined)
-    throw new UnsettledRunError(name, sentAt, error?.reason, error?.candidateId);
-  if (state === 'lost' && !plan.detached) throw new LostRunError(name, id);
+  if (state === 'unknown' || id === undefined) throw unsettledRun(name, sentAt, error);
+  if (state === 'lost' && !plan.detached) throw lostRun(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
   const { watch } = resumeCommands([id], plan.settings, plan.documents);

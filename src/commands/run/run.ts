@@ -1,6 +1,6 @@
 /** `wfr run`: triggers a run, waits for its end, prints its output. */
 import { requireToken } from '../../config/credentials.js';
-import { InterruptedError } from '../../errors.js';
+import { throwAsUnsent } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { type CommandOutcome, runCommand } from '../shared/session.js';
@@ -19,10 +19,10 @@ export function run(
     const { interruption, reports } = resources;
     const planning = planRun(workflow, items, flags, reports, context);
     // Reading stdin, a pipe or a slow disk may take long.
-    const plan = await beforeSending(interruption.raceWithSignal(planning));
+    const plan = await interruption.raceWithSignal(planning).catch(throwAsUnsent);
     try {
       if (flags.dryRun === true) return await dryRun(plan, context);
-      await beforeSending(requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal));
+      await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal).catch(throwAsUnsent);
       // Loaded late: a command that is rejected sends nothing.
       const { triggerAndWatch } = await import('./trigger-and-watch.js');
       return await triggerAndWatch(plan, await resources.openSession(plan));
@@ -36,11 +36,4 @@ async function dryRun(plan: RunPlan, context: Context): Promise<CommandOutcome> 
   const { printDryRun } = await import('./dry-run.js');
   await printDryRun(plan, context);
   return { runs: [], exit: ExitCode.ok };
-}
-
-/** Marks an interruption as one from before anything was sent. */
-async function beforeSending<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error) => {
-    throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
-  });
 }

@@ -1,8 +1,7 @@
 /** Triggers the run of a plan, or finds the one that --once recorded, and watches it to its end. */
 
-import { LostRunError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { Outcome } from '../../outcome/outcome.js';
+import { type Outcome, stateOfError } from '../../outcome/outcome.js';
 import { Log, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
 import type { EndedRun } from '../../service/run.js';
@@ -11,7 +10,7 @@ import { printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.
 import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import type { CommandOutcome, Session } from '../shared/session.js';
 import { watchAndShow, withError } from '../shared/watch-run.js';
-import { announceAccepted, type KnownRun } from './known-run.js';
+import { announceAccepted, type KnownRun, lostRun } from './known-run.js';
 import type { RunPlan } from './plan.js';
 
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
@@ -50,7 +49,7 @@ async function detach(
     const error = factsOf(failure);
     if (error.code === 'internal') throw failure;
     session.reporter.error(error);
-    const runs: Outcome[] = [{ ...known, state: error.state, error }];
+    const runs: Outcome[] = [{ ...known, state: stateOfError(error), error }];
     return { runs, ...resumeOf(runs, plan) };
   }
 }
@@ -75,7 +74,7 @@ async function watch(
   reporter.stopProgress();
   const isLost = watched.error?.code === 'no-such-run' && once !== undefined;
   if (isLost) await recordEnd?.({ event: 'lost' });
-  const known = isLost ? withError(new LostRunError(once.file.name, id), watched) : watched;
+  const known = isLost ? withError(lostRun(once.file.name, id), watched) : watched;
   const outcome = { ...known, wasTriggered: accepted !== undefined };
   const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer);
   // Last: a file system that hangs must not keep back the result.

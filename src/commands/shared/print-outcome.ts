@@ -2,12 +2,12 @@
 
 import type { ServiceFlags } from '../../config/resolve-setting.js';
 import type { ServiceSettings } from '../../config/service.js';
+import type { Facts } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
   endOf,
   exitOf,
-  type Facts,
   NO_MESSAGE,
   type Outcome,
   statusText,

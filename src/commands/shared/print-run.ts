@@ -1,6 +1,7 @@
 /** What stdout carries, in each output format. */
-import { OutputError } from '../../errors.js';
+
 import type { ListedNames } from '../../history/history.js';
+import { OutputError } from '../../platform/system-error.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
@@ -55,7 +56,7 @@ export class RunPrinter {
     this.#identified.add(run.id);
   }
 
-  /** Prints a run that has ended or is no longer watched, as last seen. Throws NoSuchValueError. */
+  /** Prints a run that has ended or is no longer watched, as last seen. Throws WfrError if the pointer has no value. */
   async printEnd(run: Run): Promise<void> {
     const { format, pointer, namesOf } = this.options;
     const { stdout, layout, reporter } = this.output;

@@ -1,10 +1,12 @@
 /** --get: prints one value of a run. */
-import { type FoundValue, NoSuchValueError } from '../../errors.js';
+
+import { WfrError } from '../../errors.js';
 import { jsonTypeOf } from '../../inputs/check-declared.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { formatJson, rawString } from '../../text/json/format-json.js';
 import { listNames } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
+import { pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
@@ -14,7 +16,7 @@ const ESCAPED =
 
 /**
  * Prints the value at a pointer into the output, or with the format `json` into the Run: a string as its text, everything
- * else as JSON. Returns false where a run that is not FINISHED has none. Throws NoSuchValueError and OutputError.
+ * else as JSON. Returns false where a run that is not FINISHED has none. Throws WfrError and OutputError.
  */
 export async function printValue(
   run: Run,
@@ -59,12 +61,17 @@ export function noSuchValue(
   { text, segments }: ValuePointer,
   subject: 'output' | 'Run',
   { value, depth }: PointerTarget,
-): NoSuchValueError {
-  return new NoSuchValueError(text, subject, pointerOf(segments.slice(0, depth)), describeValue(value));
+): WfrError {
+  const parent = pointerOf(segments.slice(0, depth)) || `the ${subject}`;
+  return new WfrError('no-such-value', [
+    `the ${subject} has no value at ${text}`,
+    `${parent} ${describeValue(value)}`,
+  ]);
 }
 
-function describeValue(value: Uint8Array): FoundValue {
+function describeValue(value: Uint8Array): string {
   const type = jsonTypeOf(value);
-  if (type === 'array') return { type, length: countElements(value) };
-  return type === 'object' ? { type, keys: listNames(value) } : { type };
+  if (type === 'object') return `has the keys ${listNames(value)}`;
+  if (type === 'array') return `is an array of ${pluralize(countElements(value), 'value')}`;
+  return type === 'null' ? 'is null' : `is a ${type}`;
 }

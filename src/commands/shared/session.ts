@@ -1,11 +1,13 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
+
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
+import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
-import { exitOf, type Facts, type Outcome, type Subject } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, type Outcome, type Subject, stateOfError } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -113,7 +115,7 @@ export async function runCommand(
     const error = flags.report === undefined ? undefined : await describe(ending, context);
     const unwritten = await resources.reports.write({ runs, exit, ...period, error });
     const failures = unwritten.map(factsOf);
-    const finalExit = exitOfSeveral([exit, ...failures.map((facts) => exitOf({ ...facts, error: facts }))]);
+    const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     if (context.errorsAsData) await printData({ ...ending, exit: finalExit, failures }, context);
     else await print(failures, flags, context);
     return finalExit;
@@ -133,8 +135,7 @@ function failedOutcome(
   durationMs: number,
 ): CommandOutcome {
   const facts = factsOf(error);
-  const { state } = facts;
-  const ended = { run: undefined, state, error: facts, startedAt, durationMs };
+  const ended = { run: undefined, state: stateOfError(facts), error: facts, startedAt, durationMs };
   // After a usage error, nothing was planned.
   const runs = facts.code === 'usage' ? [] : subjects.map((subject) => ({ ...subject, ...ended }));
   return { runs, exit: exitOf(ended), failure: facts, isUnprinted: true };

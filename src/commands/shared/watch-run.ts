@@ -1,9 +1,10 @@
 /** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
+
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { NoSuchRunError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import { NoSuchRunError } from '../../service/errors.js';
 import { followRun } from '../../service/follow-run.js';
 import { getRun, getRunInPlace } from '../../service/get-run.js';
 import type { ResponsePlace } from '../../service/response-memory.js';

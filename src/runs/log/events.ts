@@ -2,9 +2,8 @@
  * The events of a log: the one vocabulary of what happened to runs, in memory and as lines of a file (JSON Lines). A later
  * command continues from these lines, so an event is written before it takes effect.
  */
-import { BatchFileError } from '../../errors.js';
+import { BatchFileError, type Facts } from '../../errors.js';
 import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
-import type { Facts } from '../../outcome/outcome.js';
 import { parseRun } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';

@@ -3,9 +3,11 @@
  * Each event is applied to the state of its row and written, before it takes effect: a row is `sent` on disk before its
  * request is complete.
  */
-import { OutputError, type WfrError } from '../../errors.js';
+
+import type { WfrError } from '../../errors.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import type { Output } from '../../platform/context.js';
+import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { withoutLabel } from '../../text/reason-groups.js';

@@ -6,10 +6,10 @@ import { setMaxListeners } from 'node:events';
 import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { BatchFileError, OutputError } from '../../errors.js';
+import { BatchFileError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
-import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { describeSystemError, errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
 import {
   acquireLock,

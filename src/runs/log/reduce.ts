@@ -1,14 +1,7 @@
 /** What the events of a row mean, and what to do with a row: the only place that decides both. Pure functions. */
+import type { Facts } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
-import {
-  ENDS,
-  type EndState,
-  endOf,
-  type Facts,
-  type Outcome,
-  type State,
-  stateOfCode,
-} from '../../outcome/outcome.js';
+import { ENDS, type EndState, endOf, type Outcome, type State, stateOfError } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
 import { sanitizeLines } from '../../text/sanitize.js';
 import type { RecordedError, RowEvent } from './events.js';
@@ -109,7 +102,7 @@ export function transition<Known>(
 
 /** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */
 function stateOfRefusal({ code }: RecordedError): RowState {
-  const state = stateOfCode(code);
+  const state = stateOfError({ code });
   return state in ROW_STATES ? (state as RowState) : 'waiting';
 }
 
@@ -218,7 +211,6 @@ export function toOutcome(row: number, record: RowRecord, workflowId: string | u
 function factsOfRecord({ code, reason, status, requestId }: RecordedError, state: State): Facts {
   return {
     code,
-    state,
     summary: sanitizeLines(reason),
     text: reason,
     hints: [],

@@ -134,7 +134,9 @@ export function parseMembers(bytes: Uint8Array): Member[] | undefined {
 
 /** Bytes of a name that are decoded; no wanted name is longer. */
 const MAX_NAME = 200;
-const MAX_NAMES = 20;
+/** Names that a message lists, and the bytes of each. */
+const MAX_LISTED = 20;
+const MAX_LISTED_NAME = 80;
 
 /** Names of members (ASCII), and their lengths. */
 export interface WantedNames {
@@ -164,14 +166,15 @@ export function pickMembers(bytes: Uint8Array, wanted: WantedNames): Map<string,
   return isObject ? values : undefined;
 }
 
-/** Returns the names of the first members of a JSON object, for messages: each once, long ones cut, and how many follow. */
-export function listNames(bytes: Uint8Array): { names: readonly string[]; omitted: number } {
+/** Returns the names of the first members of a JSON object, for a message: each once, long ones cut, and how many follow. */
+export function listNames(bytes: Uint8Array): string {
   const names = new Set<string>();
   let count = 0;
   forEachMember(bytes, ({ nameStart, nameEnd }) => {
-    if (count++ < MAX_NAMES) names.add(decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME));
+    if (count++ < MAX_LISTED) names.add(decodeStart(bytes.subarray(nameStart, nameEnd), MAX_LISTED_NAME));
   });
-  return { names: [...names], omitted: Math.max(0, count - MAX_NAMES) };
+  const more = count > MAX_LISTED ? [`… (${count - MAX_LISTED} more)`] : [];
+  return [...names, ...more].join(', ') || '(none)';
 }
 
 /** Returns whether a name with its quotes has one of these lengths, or an escape, which would change its length. */

@@ -1,8 +1,9 @@
 /** The errors of commands that have no session: as text, or as data. */
 
+import type { Facts } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { ERROR_LABEL, factsOf, formatError } from '../../outcome/describe-error.js';
-import { exitOf, type Facts } from '../../outcome/outcome.js';
+import { exitOfError } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
 import { createStyle, hasColor } from '../presentation.js';
@@ -33,5 +34,5 @@ export async function printFinalError(
   } else {
     await printError(facts, color, context);
   }
-  return exitOf({ state: facts.state, error: facts });
+  return exitOfError(facts);
 }

@@ -56,7 +56,7 @@ describe('batch --save-outputs', () => {
     writeFileSync(join(cwd, 'saved/a/1.pdf.json'), 'mine');
     const { stderr, exitCode } = await each('--results', 'r.jsonl', '--save-outputs', 'saved');
     expect(exitCode).toBe(74);
-    expect(stderr).toContain('it exists already');
+    expect(stderr).toContain('it already exists');
     expect(stderr).toContain('The files of 1 row were not saved.');
     expect(stderr).toContain('2 finished');
     expect(triggered).toHaveLength(2);

@@ -112,7 +112,7 @@ describe('results --save-outputs', () => {
     writeFileSync(join(cwd, 'saved/b.json'), '2\n');
     const { stderr, exitCode } = await save('--save-outputs', 'saved');
     expect(exitCode).toBe(74);
-    expect(stderr).toContain(`cannot save ${join('saved', 'a.json')}: it exists already`);
+    expect(stderr).toContain(`cannot write ${join('saved', 'a.json')}: it already exists (EEXIST)`);
     expect(readFileSync(join(cwd, 'saved/a.json'), 'utf8')).toBe('mine');
     expect((await save('--save-outputs', 'saved', '--force')).exitCode).toBe(0);
     expect(readFileSync(join(cwd, 'saved/a.json'), 'utf8')).toBe('1\n');
@@ -139,7 +139,7 @@ describe('results --save-outputs', () => {
     symlinkSync(join(cwd, 'other'), join(cwd, 'saved/a'));
     const { stderr, exitCode } = await save('--save-outputs', 'saved', '--force');
     expect(exitCode).toBe(74);
-    expect(stderr).toContain(`cannot save ${join('saved', 'a')}: it is a symbolic link`);
+    expect(stderr).toContain(`cannot write ${join('saved', 'a')}: it is a symbolic link`);
     expect(listFiles(join(cwd, 'other'))).toEqual([]);
     expect(existsSync(join(cwd, 'saved/2.pdf.json'))).toBe(true);
   });

@@ -1,0 +1,461 @@
+/** The errors of requests: what each means for the run, and what it tells people to do. */
+import { cancelled, type ErrorResponse, type FurtherFacts, InterruptedError, WfrError } from '../errors.js';
+import type { SignalName } from '../exit-code.js';
+import { findNearest } from '../text/nearest.js';
+import { formatBytes, formatDuration } from '../text/quantity.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { isUuid, isUuidPrefix } from '../text/url.js';
+
+/** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
+export type SendState = 'unsent' | 'partial' | 'complete';
+
+/** The part of an unusable 2xx that arrived: header names in lower case, the body decoded and truncated. */
+export interface ReceivedResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
+// No response
+
+interface Fault {
+  /** `HOST` and `TIME` stand for the host and the time limit. */
+  text: string;
+  hint?: string;
+  /** Whether a retry cannot succeed. */
+  isPermanent?: boolean;
+}
+
+const CLIENT_CERTIFICATE_HINT = 'Set certFile and keyFile in a profile; see wfr help config.';
+
+const FAULTS = {
+  'dns-not-found': { text: 'host not found: HOST', hint: 'Check the base URL.' },
+  'dns-unavailable': { text: 'the DNS server does not respond for HOST' },
+  refused: {
+    text: 'nothing listens at HOST',
+    hint: 'Check the base URL; to try wfr without a service: wfr sandbox',
+  },
+  unreachable: { text: 'HOST cannot be reached from here' },
+  'connect-timeout': { text: 'no connection to HOST within TIME' },
+  'connect-reset': { text: 'HOST closed the connection at once' },
+  certificate: {
+    text: 'the certificate of HOST is not trusted',
+    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
+    isPermanent: true,
+  },
+  'client-certificate': {
+    text: 'HOST requires a client certificate, or rejected it',
+    hint: CLIENT_CERTIFICATE_HINT,
+    isPermanent: true,
+  },
+  'tls-rejected': {
+    text: 'HOST rejected the TLS handshake: it may require a client certificate',
+    hint: CLIENT_CERTIFICATE_HINT,
+    isPermanent: true,
+  },
+  'not-tls': {
+    text: 'HOST does not speak TLS',
+    hint: 'Check whether the base URL should begin with http://.',
+    isPermanent: true,
+  },
+  'expects-tls': { text: 'HOST expects TLS: use https', isPermanent: true },
+  'not-permitted': {
+    text: 'Node.js was not permitted to connect to HOST',
+    hint: 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
+    isPermanent: true,
+  },
+  'not-loopback': {
+    text: 'the name HOST leads to another machine',
+    hint: 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
+    isPermanent: true,
+  },
+  'proxy-refused': { text: 'HOST rejected the tunnel', isPermanent: true },
+  'proxy-closed': { text: 'HOST closed the tunnel' },
+  local: { text: 'no connection to HOST' },
+  reset: { text: 'the connection to HOST was lost' },
+  stalled: { text: 'no data could be sent to HOST for TIME' },
+  'no-response': { text: 'no response from HOST for TIME' },
+  unfinished: { text: 'the response from HOST did not end within TIME' },
+  'not-http': { text: 'HOST sent something that is not an HTTP response' },
+  truncated: { text: 'the connection to HOST was lost in the middle of its response' },
+  'too-large': { text: 'the response of HOST is larger than 512 MiB' },
+  encoded: { text: 'HOST sent its response in a content encoding that wfr cannot read' },
+} as const satisfies Record<string, Fault>;
+
+export type NetworkFault = keyof typeof FAULTS;
+
+const UNKNOWN_ISSUER = { text: 'its issuer is unknown' };
+
+/** Why a certificate is not trusted, and what helps where another issuer would not. */
+const CERTIFICATES: Readonly<Record<string, { text: string; hint?: string }>> = {
+  CERT_HAS_EXPIRED: {
+    text: 'it has expired',
+    hint: 'The operator of this host must renew it, unless the clock of this machine is wrong.',
+  },
+  CERT_NOT_YET_VALID: { text: 'it is not valid yet', hint: 'Check the clock of this machine.' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { text: 'it is self-signed' },
+  SELF_SIGNED_CERT_IN_CHAIN: { text: 'its chain ends in a self-signed certificate' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    text: 'it is for another name',
+    hint: 'Check the name in the base URL.',
+  },
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
+};
+
+interface NetworkDetails {
+  /** `name:port`. */
+  host: string;
+  /** The error code of the system or of TLS, or another detail to be shown. */
+  code?: string | undefined;
+  /** The HTTP status, if headers had arrived; for `proxy-refused`, the proxy's. */
+  status?: number | undefined;
+  /** Whether the host is a proxy. */
+  proxy?: boolean | undefined;
+  /** The limit in milliseconds, for timeouts. */
+  after?: number | undefined;
+  /** Set for a 2xx. */
+  received?: ReceivedResponse | undefined;
+  requestId?: string | undefined;
+}
+
+/** A request that got no usable response. */
+export class NetworkError extends WfrError {
+  constructor(
+    readonly fault: NetworkFault,
+    readonly details: NetworkDetails,
+    options?: ErrorOptions,
+  ) {
+    const { host, code, status, proxy = false, after = 0, requestId } = details;
+    const { text, hint, isPermanent = false }: Fault = FAULTS[fault];
+    const { text: why, hint: certificateHint } =
+      (fault === 'certificate' ? CERTIFICATES[code ?? ''] : undefined) ?? {};
+    const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
+    const summary = [
+      what.replace('TIME', formatDuration(after)),
+      ...(proxy && status !== undefined ? [` with ${status}`] : []),
+      ...(why === undefined ? [] : [`: ${why}`]),
+      ...(code === undefined ? [] : [` (${code})`]),
+      ...(proxy || status === undefined ? [] : [`, after the status ${status}`]),
+    ].join('');
+    const isProxyMistake = proxy && (fault !== 'certificate' || code === 'ERR_TLS_CERT_ALTNAME_INVALID');
+    const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
+    const further: FurtherFacts = {
+      hints: fix === undefined ? [] : [fix],
+      isTemporary: !isPermanent && fault !== 'too-large',
+      response: status === undefined || proxy ? undefined : { status, requestId },
+    };
+    super(fault === 'too-large' ? 'output-not-written' : 'unreachable', [summary], further, options);
+  }
+
+  /** Whether a retry cannot succeed. */
+  get isPermanent(): boolean {
+    return !this.facts.isTemporary;
+  }
+}
+
+/** A 2xx whose body is not a valid Run. */
+export class UnreadableResponseError extends WfrError {
+  constructor(
+    readonly reason: string,
+    readonly details: {
+      requestId?: string | undefined;
+      status?: number;
+      contentType?: string;
+      /** The start of the body; not shown where the names of its members are. */
+      excerpt?: string;
+      fields?: string | undefined;
+      /** Set for the response to a trigger. */
+      received?: ReceivedResponse;
+    } = {},
+  ) {
+    const { status, contentType, fields, requestId } = details;
+    const excerpt = fields === undefined ? details.excerpt : undefined;
+    const found = fields === undefined ? '' : `; its fields are ${fields}`;
+    const type = contentType === undefined ? '' : `, content type ${contentType}`;
+    super('unreachable', [`the response (${status ?? 'no status'}${type}) is not a run: ${reason}${found}`], {
+      serverMessage: excerpt,
+      hints: /html/i.test(contentType ?? '')
+        ? ['The response is a web page: check the base URL, and the network for a sign-in page.']
+        : [],
+      isTemporary: true,
+      response: { status, requestId, message: excerpt },
+    });
+  }
+}
+
+// Another status than 2xx
+
+export interface HttpErrorInfo extends ErrorResponse {
+  method: 'POST' | 'GET';
+  /** The request's URL, without user info. */
+  url: string;
+  status: number;
+  /** The target of a redirect, without what may be secret. */
+  location?: string | undefined;
+  /** Whether the target is below `{base}/runs/`, so that it may be the run that was created. */
+  isRunLocation?: boolean | undefined;
+  /** Length of the request's body in bytes. */
+  bodyBytes?: number | undefined;
+  /** The workflow to run, of a trigger. */
+  workflowId?: string | undefined;
+  /** The inputs that were sent, with those that are short texts. */
+  inputs?: readonly { name: string; text: string | undefined }[] | undefined;
+  /** The source of the token that was sent, such as WFR_TOKEN. */
+  tokenSource?: string | undefined;
+  /** What to change for another token, as a sentence. */
+  tokenFix?: string | undefined;
+}
+
+/** The service responded with a status other than 2xx. */
+export class HttpError extends WfrError {
+  constructor(
+    readonly info: HttpErrorInfo,
+    /** `rejected`: every variant of the workflow's field was rejected. `possible`: the variant may be the reason. */
+    variantHint?: 'rejected' | 'possible',
+  ) {
+    const { status, message, requestId, retryAfter } = info;
+    const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'rejected';
+    const [summary, ...hints] = httpErrorTexts(info, variantHint);
+    super(code, [summary], {
+      serverMessage: message,
+      hints,
+      isTemporary: status === 408 || status === 425 || status === 429 || status >= 500,
+      response: { status, message, requestId, retryAfter },
+    });
+  }
+}
+
+/** Returns the summary, then the hints. */
+function httpErrorTexts(
+  info: HttpErrorInfo,
+  variantHint: 'rejected' | 'possible' | undefined,
+): [summary: string, ...hints: string[]] {
+  const { method, status, url, bodyBytes, location, tokenSource } = info;
+  const request = method === 'POST' ? 'the trigger' : 'the request';
+  if (status >= 300 && status <= 399)
+    return [
+      `the service redirects ${request} to ${location ?? 'nowhere'} (${status}); wfr does not follow redirects`,
+      info.isRunLocation
+        ? 'The target may be the run that was created.'
+        : "Set the base URL to the service's own address.",
+    ];
+  if (status === 401 || status === 403)
+    return [
+      tokenSource === undefined
+        ? `the service requires an access token (${status}), and none was sent`
+        : `the service rejected the access token (${status}); it came from ${tokenSource}`,
+      info.tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.',
+    ];
+  if (status === 404) {
+    // Then the message itself says that the workflow is unknown.
+    const isSaid = method === 'POST' && speaksOfWorkflow(info);
+    const problem = isSaid ? 'the service rejected the trigger' : `the service has nothing at ${url}`;
+    return [`${problem} (404)`, workflowHint(info)];
+  }
+  if (status === 413)
+    return [
+      `the service rejected a body of ${formatBytes(bodyBytes ?? 0)} as too large (413)`,
+      'Send smaller documents, or ask the operator of the service to raise the limit.',
+    ];
+  if (status >= 500 || status === 408) return [`the service answered ${request} with an error (${status})`];
+  return [`the service rejected ${request} (${status})`, ...rejectionHints(info, variantHint)];
+}
+
+/** Returns whether the message is about the workflow, and not about an address that may have this word in it. */
+function speaksOfWorkflow({ message = '', workflowId = '' }: HttpErrorInfo): boolean {
+  return (
+    /(?<![/\w.-])workflow(?![/\w.-]*\/)\b/i.test(message) ||
+    (isUuid(workflowId) && message.includes(workflowId))
+  );
+}
+
+/** A name that a profile would resolve is sent as it is where there is none. */
+function workflowHint(info: HttpErrorInfo): string {
+  const { workflowId = '' } = info;
+  if (workflowId === '' || isUuid(workflowId)) return `Check the workflow, and the base URL: ${baseOf(info)}`;
+  return `"${workflowId}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
+}
+
+/** Returns the base URL of a request. */
+function baseOf({ url }: HttpErrorInfo): string {
+  return url.replace(/\/runs(\/[^/]*)?$/, '');
+}
+
+function rejectionHints(info: HttpErrorInfo, variantHint: 'rejected' | 'possible' | undefined): string[] {
+  const { method, status, message = '' } = info;
+  // nginx answers 400 where others end the handshake.
+  if (status === 400 && /\bSSL certificate\b/i.test(message)) return [CLIENT_CERTIFICATE_HINT];
+  if (variantHint === 'rejected')
+    return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
+  return [
+    ...(method === 'POST' && (status === 400 || status === 422) ? inputHints(info, status) : []),
+    ...(variantHint === 'possible'
+      ? [
+          'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
+        ]
+      : []),
+  ];
+}
+
+/** A 400 may come from a server that is not the service; a 422 has understood the request. */
+const INPUT_HINTS = {
+  400: 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.',
+  422: 'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
+};
+
+/** What may be the name of a file. */
+const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
+
+/** Says what may be wrong with the inputs, and which they were where the message is about them. */
+function inputHints({ message = '', inputs = [] }: HttpErrorInfo, status: 400 | 422): string[] {
+  const names = inputs.map(({ name }) => name);
+  const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+  if (![...names, 'input', 'inputs'].some((name) => words.includes(name))) return [INPUT_HINTS[status]];
+  const others = words.filter((word) => !names.includes(word));
+  const fixes = inputs.flatMap(({ name, text = '' }) => {
+    if (!words.includes(name)) return [];
+    const nearest = findNearest(name, others);
+    if (nearest !== undefined) return [`Did you mean ${nearest} instead of ${name}?`];
+    if (!FILE_NAME.test(text)) return [];
+    return [`${name} was sent as text; to send the file, write ${shellCommand([`${name}@${text}`])}`];
+  });
+  const sent =
+    names.length === 0
+      ? 'No input was sent; see wfr help inputs.'
+      : `Inputs that were sent: ${names.join(', ')}.`;
+  return [...fixes, sent, INPUT_HINTS[status]];
+}
+
+// Triggering
+
+/** A trigger that certainly created no run. */
+export class NotTriggeredError extends WfrError {
+  constructor(
+    override readonly cause: NetworkError | HttpError,
+    readonly sendState: SendState,
+    attempts: number,
+    /** Share of the body that was handed to the socket, 0 to 1. */
+    progress: number,
+    /** Retry-After in milliseconds, if it was too long to wait. */
+    readonly retryAfter?: number | undefined,
+  ) {
+    const { summary, serverMessage, hints, isTemporary, response } = cause.facts;
+    const isCut = sendState === 'partial' && cause instanceof NetworkError;
+    const position = isCut ? ` at ${Math.floor(progress * 100)} % of the body` : '';
+    const tries = attempts > 1 ? ` (${attempts} tries)` : '';
+    const wait =
+      retryAfter === undefined
+        ? []
+        : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
+    super('not-triggered', [...summary.map((line) => line + position + tries), 'no run was created'], {
+      serverMessage,
+      hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
+      attempts,
+      createdNothing: true,
+      isTemporary,
+      response,
+    });
+  }
+}
+
+/** What an unusable response to a trigger says about the run that may have been created. */
+export interface RunEvidence {
+  /** Unconfirmed ids that the run may have, the likeliest first. */
+  ids: readonly string[];
+  /** The response's Location, without what may be secret. */
+  location: string | undefined;
+  /** The start of the response's body. */
+  excerpt: string | undefined;
+}
+
+/** The first hint about an unknown outcome, unless a file records it. */
+export const CHECK_FIRST =
+  'Check the service before you run the command again: a second run may cost a second time.';
+
+/** The way out where a service answers 503 with Retry-After before it has created a run. */
+export const RESEND_503_HINT =
+  '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.';
+
+/** A trigger that may have created a run. */
+export class UnknownOutcomeError extends WfrError {
+  constructor(cause: NetworkError | HttpError | UnreadableResponseError, evidence?: RunEvidence) {
+    const { summary, serverMessage, hints, response } = cause.facts;
+    const mayResend = response?.status === 503 && response.retryAfter !== undefined;
+    const found = factsOfEvidence(evidence);
+    const lines = ['the outcome is unknown: a run may have been created', ...summary, ...found.lines];
+    super('unknown-outcome', lines, {
+      ...found.facts,
+      serverMessage: serverMessage ?? evidence?.excerpt,
+      hints: [...found.facts.hints, ...hints, ...(mayResend ? [RESEND_503_HINT] : [])],
+      response,
+    });
+  }
+}
+
+/** Returns the error of a signal that came while a trigger was in progress. */
+export function interruptedTrigger(signal: SignalName, sendState: SendState, evidence?: RunEvidence) {
+  if (sendState !== 'complete') return cancelled(signal);
+  const { lines, facts } = factsOfEvidence(evidence);
+  const summary = 'interrupted after the request had been sent: a run may have been created';
+  return new InterruptedError(signal, [summary, ...lines], { ...facts, serverMessage: evidence?.excerpt });
+}
+
+/** Returns what is known of a run that may exist. */
+function factsOfEvidence({ ids = [], location }: Partial<RunEvidence> = {}) {
+  const [id] = ids;
+  const command = ['wfr', 'status', ...(id?.startsWith('-') ? ['--'] : []), id ?? ''];
+  const look = id === undefined ? [] : [`To look for the run: ${shellCommand(command)}`];
+  const lines = [
+    ...ids.map((one) => `the response names the id ${one}, which the service did not confirm`),
+    ...(location === undefined ? [] : [`the response points to ${location}`]),
+  ];
+  return { lines, facts: { hints: [...look, CHECK_FIRST], runMayExist: true, candidateId: id } };
+}
+
+// Watching
+
+export type PollFailure = NetworkError | HttpError | UnreadableResponseError;
+
+/** A run that can no longer be read. `seen`: whether it was ever read; `unreachableMs`: time since the first failed poll. */
+export function unreachableRun(
+  id: string,
+  cause: PollFailure,
+  seen: boolean,
+  unreachableMs: number,
+): WfrError {
+  const { code, summary, serverMessage, hints, isTemporary, response } = cause.facts;
+  const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
+  const describe = (subject: string) => [`${subject} could not be read${duration}`, ...summary];
+  const ending = code === 'output-not-written' ? code : 'unreachable';
+  const text = [...describe('the run'), ...(serverMessage ? [serverMessage] : [])].join('\n');
+  return new WfrError(ending, describe(`run ${id}`), { text, serverMessage, hints, isTemporary, response });
+}
+
+/** The fewest characters that wfr takes for the beginning of an id. */
+const MIN_SHORT_ID = 4;
+
+/** The service has no run of this id, and wfr has never read one. */
+export class NoSuchRunError extends WfrError {
+  constructor(
+    readonly id: string,
+    readonly info: HttpErrorInfo,
+    /** The base URL of another service that the history has the run of. */
+    otherBaseUrl?: string,
+  ) {
+    const isTooShort = id.length < MIN_SHORT_ID && isUuidPrefix(id);
+    super('no-such-run', [`the service has no run ${id} (404)`], {
+      serverMessage: info.message,
+      hints: [
+        ...(isTooShort
+          ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
+          : []),
+        otherBaseUrl === undefined
+          ? `Check the id, and the base URL: ${baseOf(info)}`
+          : `It is a run of another service: ${shellCommand(['wfr', 'status', '--base-url', otherBaseUrl, id])}`,
+      ],
+      response: { status: info.status, message: info.message, requestId: info.requestId },
+    });
+  }
+}
