@@ -6,11 +6,10 @@ import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
-import { listFirst } from '../text/quantity.js';
 import { PagedArray } from './log/compact-lists.js';
-import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
+import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
-import { rangesOf } from './log/match-rows.js';
+import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { LineReader, RowLines } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
@@ -31,7 +30,7 @@ export interface JoinedFiles {
   rows: RowStates;
   lines: RowLines;
   /** Returns the file with a row. */
-  fileOf(row: number): ResultsFile & { header: Header | undefined };
+  fileOf(row: number): FileFacts;
   /** The first line of the first file. */
   header: Header | undefined;
   /** The code of the error that ended the reading of the table, if one did. */
@@ -56,92 +55,73 @@ export interface JoinedFiles {
 
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
-  header: Header | undefined;
+  header?: Header;
   /** How many rows of the table it has. */
   rows: number;
-  /** How many files are copies of others, and have no row. */
-  copies: number;
-  /** Whether the last command found a row. */
-  hasFound: (row: number) => boolean;
+  /** The rows that the last command found. */
+  present?: RowRanges;
   /** How many rows the table had last, if that is known. */
-  total: number | undefined;
-  /** Whether all rows of its shard were begun. */
-  isWhole: boolean;
-  /** Whether the others were left by --limit. */
-  isLimited: boolean;
+  total?: number | undefined;
+  /** How the last command that said it left the table. */
+  end?: ReadEvent & { event: 'table' | 'stopped' };
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
 export async function joinFiles(files: readonly ResultsFile[], uid?: number): Promise<JoinedFiles> {
   const rows = new RowStates();
   const lines = new RowLines();
-  /** Which file each row was found in first, plus 1: in two bytes a row. */
-  const owners = new PagedArray(Uint16Array);
-  const problems = new Set<string>();
-  /** The rows that two files have, by the names of these. */
-  const shared = new Map<string, Set<number>>();
+  /** The file in which each row was found first. */
+  const owners = new PagedArray<FileFacts>(Array);
+  const mixed = new Set<string>();
+  /** The first row that two files have, by their names. */
+  const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
-  let stoppedBy: ErrorCode | undefined;
-  const read: FileFacts[] = [];
-  for (const [index, file] of files.entries()) {
-    const facts: FileFacts = {
-      ...{ ...file, header: undefined, rows: 0, copies: 0 },
-      ...{ hasFound: () => true, total: undefined, isWhole: false, isLimited: false },
-    };
-    await readFileEvents(file, uid, (event) => {
+  const read = files.map((file): FileFacts => ({ ...file, rows: 0 }));
+  for (const facts of read) {
+    await readFileEvents(facts, uid, (event) => {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
-      if (event.event === 'present') facts.hasFound = rangesOf([event]);
+      if (event.event === 'present') facts.present = event.rows;
       if (event.event === 'table' || event.event === 'stopped') {
+        facts.end = event;
         facts.total = event.rows ?? facts.total;
-        facts.copies = event.copies ?? 0;
-        facts.isWhole = event.event === 'table';
-        facts.isLimited = event.event === 'stopped' && event.limit !== undefined;
-        stoppedBy = event.event === 'stopped' ? event.code : undefined;
       }
       if (!isRowEvent(event)) return;
-      const owner = owners.get(event.row) || index + 1;
+      const owner = owners.get(event.row) ?? facts;
       owners.set(event.row, owner);
-      if (owner !== index + 1) {
-        const both = `${files[owner - 1]?.name} and ${file.name}`;
-        shared.set(both, (shared.get(both) ?? new Set()).add(event.row));
-      }
-      lines.add(event, rows.apply(event));
+      const both = `${owner.name} and ${facts.name}`;
+      if (owner !== facts && !shared.has(both)) shared.set(both, event.row);
+      lines.add(event);
+      rows.apply(event);
     });
-    read.push(facts);
-    for (const problem of headerProblems(facts, read[0])) problems.add(problem);
+    for (const problem of headerProblems(facts, read[0])) mixed.add(problem);
   }
-  const fileOf = (row: number) => read[(owners.get(row) || 1) - 1] as FileFacts;
-  rows.setFound((row) => fileOf(row).hasFound(row));
-  for (const [row] of rows.entries()) if (!rows.isGone(row)) fileOf(row).rows++;
-  const totals = read.flatMap(({ total: rowsOfFile }) => rowsOfFile ?? []);
+  rows.setFound((row) => {
+    const { present } = owners.get(row) ?? {};
+    return present === undefined || isInRanges(row, present);
+  });
+  for (const [row, owner] of owners.entries()) if (!rows.isGone(row)) owner.rows++;
+  const totals = read.flatMap(({ total }) => total ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
-  const mixed = [...[...shared].map(describeShared), ...problems];
-  const listed = mixed.slice(0, MAX_PROBLEMS);
-  if (mixed.length > MAX_PROBLEMS) listed.push('more files do not belong together');
+  const ends = read.map(({ end }) => end);
+  const lastEnd = ends.findLast((end) => end !== undefined);
+  const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
+  const problems = [...[...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`), ...mixed];
   const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
   return {
-    ...{ rows, lines, missing, stoppedBy, header: read[0]?.header },
-    total: total && read.reduce((sum, { copies }) => sum - copies, total),
-    fileOf,
-    isComplete: read.every(({ isWhole, isLimited }) => isWhole || isLimited),
-    isLimited: read.some(({ isLimited }) => isLimited),
+    ...{ rows, lines, missing, absent, header: read[0]?.header },
+    stoppedBy: lastEnd?.event === 'stopped' ? lastEnd.code : undefined,
+    total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
+    fileOf: (row) => owners.get(row) as FileFacts,
+    isComplete: ends.every((end) => end?.event === 'table' || isLimitedBy(end)),
+    isLimited: ends.some(isLimitedBy),
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
-    isMixed: mixed.length > 0,
-    problems: [...listed, ...missed],
-    absent,
+    isMixed: problems.length > 0,
+    problems: [...problems.slice(0, MAX_PROBLEMS), ...missed],
   };
-}
-
-/** Rows that are listed. */
-const MAX_ROWS = 3;
-
-function describeShared([both, rows]: [string, ReadonlySet<number>]): string {
-  const listed = listFirst([...rows].map(String), MAX_ROWS).join(' ');
-  return `${rows.size === 1 ? `row ${listed} is` : `rows ${listed} are`} in both ${both}`;
 }
 
 /** Rows that are read before signals are handled. */
@@ -169,7 +149,7 @@ export async function* readOutcomes(
 
 /** Reads how single rows stand. */
 export class OutcomeReader {
-  readonly #readers = new Map<string, LineReader>();
+  readonly #readers = new Map<ResultsFile, LineReader>();
 
   /** `isKept`: whether the outputs of all rows stay on disk until they are used. */
   constructor(
@@ -180,13 +160,11 @@ export class OutcomeReader {
   /** Throws BatchFileError if a file has changed, and the system's error. */
   read(row: number): Outcome {
     const { rows, lines, fileOf } = this.joined;
-    const state = rows.recordedState(row);
-    const { path, name, header } = fileOf(row);
-    const reader = this.#readers.get(path) ?? new LineReader(path);
-    this.#readers.set(path, reader);
-    const record = lines.read(row, state, reader, name);
-    const run = record.run && this.isKept ? lines.leaveOnDisk(row, record.run, reader, name) : record.run;
-    return toOutcome(row, { ...record, run, state: rows.state(row) }, header?.workflow);
+    const file = fileOf(row);
+    const reader = this.#readers.get(file) ?? new LineReader(file);
+    this.#readers.set(file, reader);
+    const record = lines.read(row, reader, this.isKept);
+    return toOutcome(row, { ...record, state: rows.state(row) }, file.header?.workflow);
   }
 
   close(): void {
@@ -233,9 +211,9 @@ function findMissingRows(
   for (let index = 1; index <= Math.min(shardCount, total); index++) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
-    const rows = Math.floor((total - index) / shardCount) + 1 - (file?.copies ?? 0);
+    const rows = Math.floor((total - index) / shardCount) + 1 - (file?.end?.copies ?? 0);
     if (file === undefined) add(rows, `no file of shard ${shard}`, absent);
-    else if (file.isWhole) add(rows - file.rows, `they should be in ${file.name}`, problems);
+    else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }
   return { missing, problems, absent };
 }

@@ -3,12 +3,15 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
-import { COPY, FoundRows, HELD, matchRows, NEW, rangesOf } from '../../src/runs/log/match-rows.js';
+import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../src/runs/log/match-rows.js';
 import { RecordedRows } from '../../src/runs/log/recorded-rows.js';
 import { hasNoRun, nextAction } from '../../src/runs/log/reduce.js';
 import { RowStates } from '../../src/runs/log/row-states.js';
 import { effort } from '../helpers/effort.js';
 import fc from '../helpers/properties.js';
+
+/** What each row is. */
+type Matched = MatchedRows & { kinds: ('copy' | 'held' | 'new' | 'continued')[] };
 
 type Kind = 'folder' | 'table' | 'labels';
 type Outcome = 'finished' | 'failed' | 'unknown' | 'running' | 'rejected' | 'lost';
@@ -133,14 +136,20 @@ class History {
       const place = this.#kind === 'table' ? undefined : digest(row.place);
       found.add({ key, ...withFiles, isUnreadable: row.isHidden }, index + 1, place);
     }
-    const matched = matchRows(this.#recorded, (row) => this.#rows.recordedState(row), found, {
+    const result = matchRows(this.#recorded, (row) => this.#rows.recordedState(row), found, {
       isFolder: this.#kind === 'folder',
       places: { folder: 'path', labels: 'label x', table: undefined }[this.#kind],
       sendChanged: flag('sendChanged'),
     });
+    const kinds = [...result.numbers].map((row, at) => {
+      if (result.copies.has(at)) return 'copy';
+      if (result.held.has(row)) return 'held';
+      return this.#recorded.keys.has(row) ? 'continued' : 'new';
+    });
+    const matched: Matched = { ...result, kinds };
     this.#expectHeld(matched, flag('sendChanged'));
     if (!this.#record(matched, found, apply)) return this.#restart(0);
-    this.#rows.setFound(rangesOf([matched.presence]));
+    this.#rows.setFound((row) => isInRanges(row, matched.presence.rows));
     this.#expectNumbers(matched);
     let requests = 0;
     const options = {
@@ -159,7 +168,7 @@ class History {
         }
     for (const [at, row] of this.world.entries()) {
       const number = matched.numbers[at] ?? 0;
-      if (matched.kinds[at] === COPY || left_.has(number)) continue;
+      if (matched.kinds[at] === 'copy' || left_.has(number)) continue;
       const state = this.#rows.state(number);
       const action = nextAction(number, state, options);
       const outcome = outcomes[at % outcomes.length] ?? 'finished';
@@ -167,9 +176,8 @@ class History {
       if (action !== 'send') continue;
       if (!apply({ event: 'intent', row: number, label: row.place })) return this.#restart(requests);
       const key = this.keyOf(row);
-      const index = this.#recorded.indexOf(number) ?? 0;
       // As batch does: what is sent must be what was recorded.
-      if (row.isHidden || !this.#recorded.keys.at(index).equals(digest(key))) {
+      if (row.isHidden || !this.#recorded.keys.at(number).equals(digest(key))) {
         if (!apply({ event: 'refused', row: number, code: 'usage', reason: 'x' }))
           return this.#restart(requests);
         continue;
@@ -221,7 +229,7 @@ class History {
   }
 
   #record(
-    { numbers, kinds, released, presence }: ReturnType<typeof matchRows>,
+    { numbers, kinds, released, presence }: Matched,
     found: FoundRows,
     apply: (event: Event) => boolean,
   ): boolean {
@@ -230,20 +238,19 @@ class History {
     for (const at of found.lines.keys()) {
       const row = numbers[at] ?? 0;
       const [key, written, place] = [found.keys, found.written, found.places].map((list) => hex(list, at));
-      const isNew = kinds[at] === NEW || kinds[at] === HELD;
-      const held = kinds[at] === HELD ? { held: 'x' } : {};
-      const event = isNew
-        ? { event: 'recorded', row, key, written, place, ...held }
-        : { event: 'moved', row, place, written };
-      if (kinds[at] !== COPY && !apply(event as Event)) return false;
+      const isNew = kinds[at] === 'new' || kinds[at] === 'held';
+      const held = kinds[at] === 'held' ? { held: 'x' } : {};
+      const recordedKey = this.#recorded.keys.hex(row) ?? '';
+      const event = { event: 'recorded', row, key: isNew ? key : recordedKey, written, place, ...held };
+      if (kinds[at] !== 'copy' && !apply(event as Event)) return false;
       const world = this.world[at];
-      if (kinds[at] === HELD && world) this.#mustHold.set(row, this.keyOf(world));
+      if (kinds[at] === 'held' && world) this.#mustHold.set(row, this.keyOf(world));
     }
     for (const row of released) if (!apply({ event: 'released', row })) return false;
     const { rows, places } = presence;
     if (!apply({ event: 'present', rows, table: '', ...(places !== undefined && { places }) })) return false;
     for (const at of found.lines.keys())
-      if (kinds[at] === COPY) {
+      if (kinds[at] === 'copy') {
         const place = hex(found.places, at) ?? '';
         if (!apply({ event: 'copy', of: numbers[at] ?? 0, place })) return false;
       }
@@ -253,8 +260,8 @@ class History {
   // What must be so
 
   /** Before a command: which contents have changed at their place, so that they must be held. */
-  #expectHeld({ kinds, numbers }: ReturnType<typeof matchRows>, isReleased: boolean): void {
-    const held = new Set([...numbers].filter((_, at) => kinds[at] === HELD));
+  #expectHeld({ kinds, numbers }: Matched, isReleased: boolean): void {
+    const held = new Set([...numbers].filter((_, at) => kinds[at] === 'held'));
     const keys = this.world.filter(({ isHidden }) => !isHidden).map((row) => this.keyOf(row));
     const count = (key: string) => keys.filter((other) => other === key).length;
     for (const key of keys) this.allowed.set(key, Math.max(this.allowed.get(key) ?? 0, count(key)));
@@ -271,7 +278,7 @@ class History {
         if (!isReleased) expect({ key, isHeld }).toEqual({ key, isHeld: true });
       }
       const isHeldContent = [...this.#mustHold.values()].includes(key);
-      if (kinds[at] === NEW && !isReleased)
+      if (kinds[at] === 'new' && !isReleased)
         expect({ key, isHeldContent }).toEqual({ key, isHeldContent: false });
     }
     if (isReleased) for (const number of numbers) this.#mustHold.delete(number);
@@ -279,31 +286,31 @@ class History {
     // Rows that are only added are never held.
     const wasHeld = [...this.#rows.entries()].some(([, state]) => state === 'held');
     const isKept = [...this.#completed.values()].every((key) => keys.includes(key));
-    if (!wasHeld && isKept && this.#kind === 'folder') expect([...kinds]).not.toContain(HELD);
+    if (!wasHeld && isKept && this.#kind === 'folder') expect(kinds).not.toContain('held');
   }
 
   #hasRun(key: string): boolean {
     return [...this.#sent].some(([row, sent]) => sent === key && !hasNoRun(this.#rows.recordedState(row)));
   }
 
-  #expectNumbers({ numbers, kinds }: ReturnType<typeof matchRows>): void {
+  #expectNumbers({ numbers, kinds }: Matched): void {
     const seen = new Set<number>();
     for (const [at, row] of this.world.entries()) {
       const number = numbers[at] ?? 0;
       expect(number).toBeGreaterThan(0);
-      if (kinds[at] === COPY) continue;
+      if (kinds[at] === 'copy') continue;
       expect(seen.has(number)).toBe(false);
       seen.add(number);
       if (row.isHidden) continue;
       const key = this.keyOf(row);
-      if (kinds[at] === NEW || kinds[at] === HELD) expect(this.#numbered.has(number)).toBe(false);
+      if (kinds[at] === 'new' || kinds[at] === 'held') expect(this.#numbered.has(number)).toBe(false);
       expect(this.#numbered.get(number) ?? key).toBe(key);
       this.#numbered.set(number, key);
     }
   }
 
   /** After a command that came to its end: each row has its own result, and what is not held was sent. */
-  #expectResults({ numbers }: ReturnType<typeof matchRows>): void {
+  #expectResults({ numbers }: Matched): void {
     for (const [at, row] of this.world.entries()) {
       if (row.isHidden) continue;
       const number = numbers[at] ?? 0;

@@ -7,16 +7,7 @@ import { BatchFileError } from '../../errors.js';
 import { fileDigester } from '../../inputs/file-digests.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
-import {
-  CONTINUED,
-  COPY,
-  FoundRows,
-  HELD,
-  type HeldReason,
-  type MatchedRows,
-  matchRows,
-  rangesOf,
-} from '../../runs/log/match-rows.js';
+import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
 import { listFirst } from '../../text/quantity.js';
 import { type BatchPlan, shardRows } from './plan.js';
@@ -75,7 +66,7 @@ export class RowSource {
     const stateOf = (row: number) => rows.recordedState(row);
     const matched = matchRows(recorded, stateOf, found, { isFolder, places, sendChanged });
     await this.tools.log.recordAll(this.#events(matched, found, digest));
-    rows.setFound(rangesOf([matched.presence]));
+    rows.setFound((row) => isInRanges(row, matched.presence.rows));
     await this.tools.log.flush();
     this.#matched = { ...matched, unreadable: found.unreadable };
   }
@@ -94,13 +85,12 @@ export class RowSource {
 
   async *#rowsOfTable(isUnreadable: boolean): AsyncGenerator<Row, void, void> {
     if (this.#matched === undefined) return;
-    const { numbers, kinds, unreadable } = this.#matched;
+    const { numbers, copies, unreadable } = this.#matched;
     if (isUnreadable && unreadable.size === 0) return;
     let at = 0;
     for await (const row of shardRows(this.tools.plan)) {
-      const index = at++;
-      if (kinds[index] !== COPY && unreadable.has(index) === isUnreadable)
-        yield { ...row, number: numbers[index] ?? 0 };
+      if (!copies.has(at) && unreadable.has(at) === isUnreadable) yield { ...row, number: numbers[at] ?? 0 };
+      at++;
     }
   }
 
@@ -150,70 +140,38 @@ export class RowSource {
     return saltedDigest(log.recorded.salt, `${table.places} ${text}`);
   }
 
+  /** Yields what the results file does not say yet of the rows. */
   async *#events(
-    matched: MatchedRows,
-    found: FoundRows,
+    { numbers, copies, held, released, presence }: MatchedRows,
+    { keys, written, places }: FoundRows,
     table: string | undefined,
   ): AsyncGenerator<Event, void, void> {
-    const { numbers, kinds, held, released, presence } = matched;
-    const hex = (list: typeof found.keys, at: number) => list.at(at).toString('hex');
-    const optional = (name: 'place' | 'written', list: typeof found.keys, at: number) =>
-      list.has(at) ? { [name]: hex(list, at) } : {};
-    const copies: Event[] = [];
-    let at = 0;
-    for await (const row of shardRows(this.tools.plan)) {
+    const { recorded } = this.tools.log;
+    const copied: Event[] = [];
+    let at = -1;
+    for await (const { label } of shardRows(this.tools.plan)) {
       this.tools.session.interruption.signal.throwIfAborted();
-      const index = at++;
-      const number = numbers[index] ?? 0;
-      if (kinds[index] === COPY) {
+      const row = numbers[++at] ?? 0;
+      const why = held.get(row);
+      const place = places.hex(at);
+      if (copies.has(at)) {
         this.#copyCount++;
-        if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(row.label);
-        copies.push({ event: 'copy', of: number, place: hex(found.places, index) });
-      } else if (kinds[index] === CONTINUED) yield* this.#moves(number, row.label, found, index);
-      else {
-        const reason = held.get(index);
-        const why = kinds[index] === HELD && reason ? { label: row.label, held: describeHeld(reason) } : {};
-        yield {
-          ...{ event: 'recorded', row: number, key: hex(found.keys, index) },
-          ...optional('written', found.written, index),
-          ...optional('place', found.places, index),
-          ...why,
-        } as Event;
+        if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(label);
+        copied.push({ event: 'copy', of: row, place: place ?? '' });
+        continue;
       }
+      const isNew = !recorded.keys.has(row);
+      const isNamed = why !== undefined || !recorded.hasLabel(row, label);
+      const hasMoved = (place ?? recorded.places.hex(row)) !== recorded.places.hex(row);
+      const isRewritten = (written.hex(at) ?? recorded.written.hex(row)) !== recorded.written.hex(row);
+      if (isNew || isNamed || hasMoved || isRewritten)
+        yield {
+          ...{ event: 'recorded', row, key: (isNew ? keys.hex(at) : recorded.keys.hex(row)) ?? '' },
+          ...{ written: written.hex(at), place, label: isNamed ? label : undefined, held: why },
+        };
     }
     for (const row of released) yield { event: 'released', row };
-    yield {
-      ...{ event: 'present', rows: presence.rows },
-      ...(table !== undefined && { table }),
-      ...(presence.places !== undefined && { places: presence.places }),
-    } as Event;
-    yield* copies;
-  }
-
-  /** Yields where a recorded row is now, if it was elsewhere. */
-  *#moves(row: number, label: string, found: FoundRows, at: number): Generator<Event, void, void> {
-    const { recorded } = this.tools.log;
-    const index = recorded.indexOf(row) ?? 0;
-    const { places, written } = found;
-    const moved = {
-      ...(!recorded.hasLabel(row, label) && { label }),
-      ...(places.has(at) &&
-        !recorded.places.equals(index, places, at) && { place: places.at(at).toString('hex') }),
-      ...(written.has(at) &&
-        !recorded.written.equals(index, written, at) && { written: written.at(at).toString('hex') }),
-    };
-    if (Object.keys(moved).length > 0) yield { event: 'moved', row, ...moved };
-  }
-}
-
-/** Says why a row is held. */
-function describeHeld(held: HeldReason): string {
-  switch (held.reason) {
-    case 'changed':
-      return `has changed since it was recorded as row ${held.row}`;
-    case 'equal':
-      return 'is equal to a row that is held';
-    case 'appeared':
-      return `is new, and row ${held.row} is gone: it may be that row, changed; --label tells changed rows from new ones`;
+    yield { event: 'present', ...presence, ...(table !== undefined && { table }) };
+    yield* copied;
   }
 }

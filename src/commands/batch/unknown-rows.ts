@@ -91,7 +91,7 @@ export async function validateDecisions(
   for (const { row, id, flag } of adoptions) {
     const state = rowStates.recordedState(row);
     // What is settled stays as it is.
-    const isSettled = id === NO_RUN ? row <= rowStates.lastRow && state !== 'new' : !hasNoRun(state);
+    const isSettled = id === NO_RUN ? state !== 'new' : !hasNoRun(state);
     if (state !== 'unknown' && !isSettled) problems.push(notIn(flag, row, 'unknown', state));
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);

@@ -72,8 +72,8 @@ const ERROR = {
 /** What happened to a row; a run outside of a batch is row 1. */
 const ROW_EVENTS = {
   /**
-   * The row is in the table. `key` is the digest of its content, `written` of what the table has, if that names files,
-   * `place` of its path or label. `held` says why it is not sent.
+   * The row is in the table; again, if it is elsewhere now. `key` is the digest of its content, `written` of what the table
+   * has, if that names files, `place` of its path or label. `held` says why it is not sent.
    */
   recorded: {
     row: ROW,
@@ -83,8 +83,6 @@ const ROW_EVENTS = {
     label: optional(TEXT),
     held: optional(TEXT),
   },
-  /** The row is found elsewhere. */
-  moved: { row: ROW, label: optional(TEXT), place: optional(DIGEST), written: optional(DIGEST) },
   /** The row is held no longer. */
   released: { row: ROW },
   /** The row will be sent. `label` is how users know it; `inputs` are the names of its inputs, unless they are invalid. */
@@ -144,7 +142,7 @@ type OptionalName<Checks> = {
 }[keyof Checks];
 /** An object that the checks accept. */
 type Valid<Checks> = { [Name in Exclude<keyof Checks, OptionalName<Checks>>]: Checked<Checks[Name]> } & {
-  [Name in OptionalName<Checks>]?: Exclude<Checked<Checks[Name]>, undefined>;
+  [Name in OptionalName<Checks>]?: Checked<Checks[Name]>;
 };
 type EventOf<Events> = { [Name in keyof Events]: { event: Name } & Valid<Events[Name]> }[keyof Events];
 

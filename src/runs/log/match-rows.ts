@@ -3,12 +3,12 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { DigestIndex, DigestList } from './compact-lists.js';
+import { DigestIndex, DigestList, PagedArray } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
 
-/** The rows as they are now, in their order; the lists have an entry for each. */
+/** The rows as they are now; the lists have an entry for the position of each, from 0. */
 export class FoundRows {
   readonly keys = new DigestList();
   readonly written = new DigestList();
@@ -17,11 +17,11 @@ export class FoundRows {
   readonly unreadable = new Set<number>();
 
   add({ key, written, isUnreadable }: RowIdentity, line: number, place: Uint8Array | undefined): void {
-    const index = this.lines.push(line) - 1;
-    this.keys.set(index, key);
-    if (written !== undefined) this.written.set(index, written);
-    if (place !== undefined) this.places.set(index, place);
-    if (isUnreadable) this.unreadable.add(index);
+    const at = this.lines.push(line) - 1;
+    this.keys.set(at, key);
+    if (written !== undefined) this.written.set(at, written);
+    if (place !== undefined) this.places.set(at, place);
+    if (isUnreadable) this.unreadable.add(at);
   }
 }
 
@@ -34,22 +34,18 @@ export interface MatchOptions {
   sendChanged: boolean;
 }
 
-/** Why a row is held: it has the place of this row, is equal to a held one, or appeared when this one was gone. */
-export type HeldReason = { reason: 'changed' | 'appeared'; row: number } | { reason: 'equal' };
-
 export interface MatchedRows {
-  /** The number of each row; that of the row that it equals, for a copy. */
+  /** The number of the row at each position; a copy has that of the row that it equals. */
   numbers: Float64Array;
-  kinds: Uint8Array;
-  held: ReadonlyMap<number, HeldReason>;
+  /** The positions of copies, which are not sent. */
+  copies: ReadonlyMap<number, number>;
+  /** Why new rows are held, by their numbers. */
+  held: ReadonlyMap<number, string>;
   /** The recorded rows that are held no longer. */
   released: readonly number[];
   /** The rows that count as found, for the next command. */
   presence: Presence;
 }
-
-/** What a row is. */
-export const [CONTINUED, NEW, HELD, COPY] = [0, 1, 2, 3];
 
 /** In which order recorded rows are taken by equal ones, so that a removed duplicate never causes a run. */
 const ORDER: readonly RowState[] = [
@@ -75,10 +71,12 @@ export function matchRows(
 
 class Matcher {
   readonly #numbers: Float64Array;
-  readonly #kinds: Uint8Array;
-  /** Whether each recorded row is found. */
-  readonly #isTaken: Uint8Array;
-  readonly #held = new Map<number, HeldReason>();
+  /** The position of the row that each copy equals, by its own. */
+  readonly #copies = new Map<number, number>();
+  readonly #held = new Map<number, string>();
+  /** 1 for recorded rows that are found. */
+  readonly #found = new PagedArray(Uint8Array);
+  readonly #isFound = (row: number) => this.#found.get(row) === 1;
 
   constructor(
     private readonly recorded: RecordedRows,
@@ -87,111 +85,90 @@ class Matcher {
     private readonly options: MatchOptions,
   ) {
     this.#numbers = new Float64Array(found.lines.length);
-    this.#kinds = new Uint8Array(found.lines.length);
-    this.#isTaken = new Uint8Array(recorded.numbers.length);
   }
 
   match(): MatchedRows {
-    const { isFolder, sendChanged } = this.options;
-    if (isFolder) this.#takeEqualFiles();
-    else this.#takeEqualRows();
-    this.#takeUnreadable();
+    const { sendChanged } = this.options;
+    this.#takeEqualRows();
+    this.#takeRowsWithoutDocument();
     this.#numberNewRows();
-    const places = this.#places();
-    if (!sendChanged) this.#hold(places);
+    const places = this.#uniquePlaces();
+    const held = this.#recordedRows((state) => state === 'held');
+    if (!sendChanged) this.#hold(places, held);
     return {
       numbers: this.#numbers,
-      kinds: this.#kinds,
+      copies: this.#copies,
       held: this.#held,
-      released: sendChanged ? this.#heldNow() : [],
+      released: sendChanged ? held.filter(this.#isFound) : [],
       presence: { rows: this.#foundRows(), places },
     };
   }
 
+  /** Returns the recorded rows in some states, in the order of their numbers. */
+  #recordedRows(isIncluded: (state: RowState, row: number) => boolean): number[] {
+    const rows: number[] = [];
+    for (const row of this.recorded.keys.rows()) if (isIncluded(this.stateOf(row), row)) rows.push(row);
+    return rows;
+  }
+
   // Which rows are continued
 
-  /** Returns the recorded rows by their content, the first one of ORDER first. */
-  #byKey(): DigestIndex {
-    const { keys, numbers } = this.recorded;
-    const index = new DigestIndex(keys, numbers.length);
-    const ranked = Array.from([...ORDER, undefined], (): number[] => []);
-    for (let at = 0; at < numbers.length; at++) {
-      const rank = ORDER.indexOf(this.stateOf(numbers[at] ?? 0));
-      ranked[rank < 0 ? ORDER.length : rank]?.push(at);
-    }
-    for (const rows of ranked.reverse()) for (const at of rows.reverse()) index.add(at);
-    return index;
+  #take(at: number, row: number | undefined): void {
+    if (row === undefined) return;
+    this.#found.set(row, 1);
+    this.#numbers[at] = row;
   }
-
-  #take(at: number, recorded: number): void {
-    this.#isTaken[recorded] = 1;
-    this.#numbers[at] = this.recorded.numbers[recorded] ?? 0;
-  }
-
-  readonly #taken = (index: number) => this.#isTaken[index] === 1;
 
   #takeEqualRows(): void {
-    const { keys, lines, unreadable } = this.found;
-    const byKey = this.#byKey();
-    for (let at = 0; at < lines.length; at++) {
-      if (unreadable.has(at)) continue;
-      const recorded = byKey.find(keys, at, this.#taken);
-      if (recorded !== undefined) this.#take(at, recorded);
+    const { keys, lines, unreadable, written } = this.found;
+    const byKey = this.#indexRecorded();
+    const first = this.options.isFolder ? this.#findFirst(byKey) : undefined;
+    for (const at of lines.keys()) {
+      const key = keys.keyAt(at);
+      const equal = first?.get(key) ?? at;
+      if (equal !== at) this.#copies.set(at, equal);
+      else if (!unreadable.has(at) || !written.has(at)) this.#take(at, byKey.find(key, this.#isFound));
     }
   }
 
-  /** Of files with equal bytes, the one at the recorded path is the row, else the first; the others are copies. */
-  #takeEqualFiles(): void {
-    const { keys, places, lines, unreadable } = this.found;
-    const byKey = this.#byKey();
-    const readable = [...lines.keys()].filter((at) => !unreadable.has(at));
-    const recordedOf = (at: number) => byKey.find(keys, at);
-    for (const at of readable) {
-      const recorded = recordedOf(at);
-      if (
-        recorded !== undefined &&
-        !this.#taken(recorded) &&
-        this.recorded.places.equals(recorded, places, at)
-      )
-        this.#take(at, recorded);
+  /** Returns the recorded rows by their content, the first one of ORDER first. */
+  #indexRecorded(): DigestIndex {
+    const { keys } = this.recorded;
+    const byKey = new DigestIndex(keys);
+    const others: number[] = [];
+    const ranked = ORDER.map((): number[] => []);
+    for (const row of keys.rows()) (ranked[ORDER.indexOf(this.stateOf(row))] ?? others).push(row);
+    for (const rows of [...ranked, others].reverse()) for (const row of rows.reverse()) byKey.add(row);
+    return byKey;
+  }
+
+  /** Returns which of the files with equal bytes is the row: the one at the recorded path, else the first. */
+  #findFirst(byKey: DigestIndex): Map<string, number> {
+    const { keys, lines, places } = this.found;
+    const first = new Map<string, number>();
+    for (const at of lines.keys()) {
+      const key = keys.keyAt(at);
+      const row = byKey.find(key, () => false);
+      const isThere = row !== undefined && this.recorded.places.keyAt(row) === places.keyAt(at);
+      if (isThere || !first.has(key)) first.set(key, at);
     }
-    const firsts = new DigestIndex(keys, lines.length);
-    for (const at of readable) {
-      if (this.#numbers[at] !== 0) continue;
-      const recorded = recordedOf(at);
-      const first = firsts.find(keys, at);
-      if (recorded !== undefined && !this.#taken(recorded)) this.#take(at, recorded);
-      else if (recorded !== undefined) {
-        this.#numbers[at] = this.recorded.numbers[recorded] ?? 0;
-        this.#kinds[at] = COPY;
-      } else if (first === undefined) firsts.add(at);
-      else {
-        // Its number follows with that of the first one.
-        this.#numbers[at] = -1 - first;
-        this.#kinds[at] = COPY;
-      }
-    }
+    return first;
   }
 
   /** A row whose document is missing is the latest recorded one that is written like it. */
-  #takeUnreadable(): void {
+  #takeRowsWithoutDocument(): void {
     const { written, unreadable } = this.found;
-    if (unreadable.size === 0) return;
-    const { numbers } = this.recorded;
-    const latest = new DigestIndex(this.recorded.written, numbers.length);
-    const ascending = [...numbers.keys()].sort((a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0));
-    for (const index of ascending) if (this.recorded.written.has(index)) latest.add(index);
-    const byKey = this.#byKey();
-    const takenHere = new Set<number>();
-    const isTakenHere = (index: number) => takenHere.has(index);
-    for (const at of unreadable) {
-      const recorded = written.has(at)
-        ? latest.find(written, at, isTakenHere)
-        : byKey.find(this.found.keys, at, isTakenHere);
+    const missing = [...unreadable].filter((at) => written.has(at));
+    if (missing.length === 0) return;
+    const latest = new DigestIndex(this.recorded.written);
+    for (const row of this.recorded.written.rows()) latest.add(row);
+    const taken = new Set<number>();
+    for (const at of missing) {
+      const row = latest.find(written.keyAt(at), (other) => taken.has(other));
       // The latest one may have moved; what was here before that one is no longer known.
-      if (recorded === undefined || this.#taken(recorded)) continue;
-      takenHere.add(recorded);
-      this.#take(at, recorded);
+      if (row === undefined || this.#isFound(row)) continue;
+      taken.add(row);
+      this.#take(at, row);
     }
   }
 
@@ -200,117 +177,64 @@ class Matcher {
     const { lines } = this.found;
     const { lastRow } = this.recorded;
     let last = lines.reduce((most, line) => Math.max(most, line), lastRow);
-    for (const [at, line] of lines.entries()) {
-      if (this.#numbers[at] !== 0) continue;
-      this.#kinds[at] = NEW;
-      this.#numbers[at] = line > lastRow ? line : ++last;
-    }
-    for (const at of lines.keys()) {
-      const number = this.#numbers[at] ?? 0;
-      if (number < 0) this.#numbers[at] = this.#numbers[-1 - number] ?? 0;
-    }
+    for (const [at, line] of lines.entries())
+      if (this.#numbers[at] === 0 && !this.#copies.has(at))
+        this.#numbers[at] = line > lastRow ? line : ++last;
+    for (const [at, equal] of this.#copies) this.#numbers[at] = this.#numbers[equal] ?? 0;
   }
 
   // Which new rows are held
 
   /** Returns what tells where the rows are, unless two have the same place. */
-  #places(): string | undefined {
+  #uniquePlaces(): string | undefined {
     const { isFolder, places } = this.options;
     if (isFolder || places === undefined) return places;
-    const { lines } = this.found;
-    const seen = new DigestIndex(this.found.places, lines.length);
-    for (const at of lines.keys()) {
-      if (seen.find(this.found.places, at) !== undefined) return undefined;
-      seen.add(at);
-    }
-    return places;
+    const seen = new Set<string>();
+    for (const at of this.found.lines.keys()) seen.add(this.found.places.keyAt(at));
+    return seen.size === this.found.lines.length ? places : undefined;
   }
 
-  #hold(places: string | undefined): void {
-    const { keys, lines, unreadable } = this.found;
-    const { completed } = this.recorded;
-    const newRows = [...lines.keys()].filter((at) => this.#kinds[at] === NEW && !unreadable.has(at));
-    if (newRows.length === 0) return;
+  /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
+  #hold(places: string | undefined, recordedAsHeld: readonly number[]): void {
+    const { keys, lines, places: placesNow, unreadable } = this.found;
+    const { completed, keys: recordedKeys } = this.recorded;
+    const numberAt = (at: number) => this.#numbers[at] ?? 0;
+    const newRows = [...lines.keys()].filter((at) => !recordedKeys.has(numberAt(at)) && !unreadable.has(at));
     const gone = this.#goneRows();
-    const isByPlace = places !== undefined && (completed === undefined || completed.places === places);
-    const atPlace = isByPlace ? this.#goneAtPlaces(gone) : undefined;
-    const isHeldContent = this.#heldContent();
-    const [first] = gone;
+    const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
+    const goneFrom = hasPlaces ? this.#placesOf(gone) : undefined;
     for (const at of newRows) {
-      const before = atPlace?.(at);
-      if (before !== undefined) this.#holdRow(at, { reason: 'changed', row: before });
-      else if (!isByPlace && first !== undefined) this.#holdRow(at, { reason: 'appeared', row: first });
-      else if (isHeldContent(at)) this.#holdRow(at, { reason: 'equal' });
+      const before = hasPlaces ? goneFrom?.get(placesNow.keyAt(at)) : gone[0];
+      if (before === undefined) continue;
+      const why = hasPlaces
+        ? `has changed since it was recorded as row ${before}`
+        : `is new, and row ${before} is gone: it may be that row, changed; --label tells changed rows from new ones`;
+      this.#held.set(numberAt(at), why);
     }
-    if (atPlace !== undefined) this.#holdCopied(newRows, atPlace);
-    // One that equals a row that is held now.
-    const held = new Set([...this.#held.keys()].map((at) => keys.keyAt(at)));
+    const held = new Set(recordedAsHeld.map((row) => recordedKeys.keyAt(row)));
+    for (const at of newRows) if (this.#held.has(numberAt(at))) held.add(keys.keyAt(at));
     for (const at of held.size === 0 ? [] : newRows)
-      if (this.#kinds[at] === NEW && held.has(keys.keyAt(at))) this.#holdRow(at, { reason: 'equal' });
-  }
-
-  /** Holds new files with a copy at the place of one that has changed. */
-  #holdCopied(newRows: readonly number[], atPlace: (at: number) => number | undefined): void {
-    const copied = new Map(newRows.map((at) => [this.#numbers[at], at]));
-    for (const [at, kind] of this.#kinds.entries()) {
-      const row = kind === COPY ? copied.get(this.#numbers[at]) : undefined;
-      const before = row === undefined || this.#kinds[row] !== NEW ? undefined : atPlace(at);
-      if (row !== undefined && before !== undefined) this.#holdRow(row, { reason: 'changed', row: before });
-    }
-  }
-
-  #holdRow(at: number, reason: HeldReason): void {
-    this.#kinds[at] = HELD;
-    this.#held.set(at, reason);
+      if (held.has(keys.keyAt(at)) && !this.#held.has(numberAt(at)))
+        this.#held.set(numberAt(at), 'is equal to a row that is held');
   }
 
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   #goneRows(): number[] {
-    const { numbers, completed, foundSince, heldSince } = this.recorded;
-    const wasThere = rangesOf([completed]);
-    const wasThereHeld = rangesOf([completed, ...foundSince]);
-    return numbers.filter((row, index) => {
-      if (this.#isTaken[index] === 1) return false;
-      const state = this.stateOf(row);
-      if (state === 'held') return heldSince.has(row) || wasThereHeld(row);
-      return !hasNoRun(state) && wasThere(row);
-    });
-  }
-
-  /** Returns a function for the row that has gone from the place of another one. */
-  #goneAtPlaces(gone: readonly number[]): (at: number) => number | undefined {
-    const recorded = this.recorded;
-    const { numbers, places } = recorded;
-    const index = new DigestIndex(places, numbers.length);
-    const isGone = new Set(gone);
-    for (const row of gone) {
-      const at = recorded.indexOf(row);
-      const isThere = !recorded.hasMoved(row) || this.stateOf(row) === 'held';
-      if (at !== undefined && isThere && places.has(at)) index.add(at);
-    }
-    return (at) => {
-      if (!this.found.places.has(at)) return undefined;
-      const there = index.find(this.found.places, at);
-      if (there !== undefined) return numbers[there];
-      const before = recorded.rowAtCompleted(this.found.places.keyAt(at));
-      return before !== undefined && isGone.has(before) ? before : undefined;
-    };
-  }
-
-  /** Returns whether a row has the content of one that is recorded as held. */
-  #heldContent(): (at: number) => boolean {
-    const { numbers, keys } = this.recorded;
-    const held = new Set<string>();
-    for (const [index, row] of numbers.entries())
-      if (this.stateOf(row) === 'held') held.add(keys.keyAt(index));
-    return (at) => held.size > 0 && held.has(this.found.keys.keyAt(at));
-  }
-
-  /** Returns the recorded rows that are held and found. */
-  #heldNow(): number[] {
-    return this.recorded.numbers.filter(
-      (row, index) => this.#isTaken[index] === 1 && this.stateOf(row) === 'held',
+    const { completed } = this.recorded;
+    if (completed === undefined) return [];
+    return this.#recordedRows(
+      (state, row) =>
+        (state === 'held' || !hasNoRun(state)) && !this.#isFound(row) && isInRanges(row, completed.rows),
     );
+  }
+
+  /** Returns the rows by where they were in the last completed command. */
+  #placesOf(rows: readonly number[]): Map<string, number> {
+    const { placesAtCompleted: places, copiesAtCompleted } = this.recorded;
+    const included = new Set(rows);
+    const copies = [...copiesAtCompleted].filter(([, row]) => included.has(row));
+    const placed = rows.filter((row) => places.has(row)).map((row) => [places.keyAt(row), row] as const);
+    return new Map([...copies, ...placed]);
   }
 
   /**
@@ -318,15 +242,16 @@ class Matcher {
    * has changed.
    */
   #foundRows(): RowRanges {
-    const { unreadable } = this.found;
-    const isUndecided = [...unreadable].some(
-      (at) => this.#kinds[at] === NEW || hasNoRun(this.stateOf(this.#numbers[at] ?? 0)),
-    );
-    const { completed } = this.recorded;
-    return toRanges([
-      this.#numbers,
-      ...(isUndecided && completed !== undefined ? [[...rowsOf(completed)]] : []),
-    ]);
+    const { completed, keys } = this.recorded;
+    const isUndecided = [...this.found.unreadable].some((at) => {
+      const row = this.#numbers[at] ?? 0;
+      return !keys.has(row) || hasNoRun(this.stateOf(row));
+    });
+    const before = isUndecided && completed !== undefined ? [...rowsOf(completed)] : [];
+    const rows = new Float64Array(this.#numbers.length + before.length);
+    rows.set(this.#numbers);
+    rows.set(before, this.#numbers.length);
+    return toRanges(rows.sort());
   }
 }
 
@@ -334,16 +259,9 @@ function* rowsOf({ rows }: Presence): Generator<number, void, void> {
   for (const [first, last] of rows) for (let row = first; row <= last; row++) yield row;
 }
 
-/** Returns rows as ranges, in order. */
-function toRanges(lists: readonly ArrayLike<number>[]): RowRanges {
-  const sorted = new Float64Array(lists.reduce((length, list) => length + list.length, 0));
-  let start = 0;
-  for (const list of lists) {
-    sorted.set(list, start);
-    start += list.length;
-  }
+function toRanges(sortedRows: Iterable<number>): RowRanges {
   const ranges: [number, number][] = [];
-  for (const row of sorted.sort()) {
+  for (const row of sortedRows) {
     const last = ranges.at(-1);
     if (last !== undefined && row <= last[1] + 1) last[1] = row;
     else ranges.push([row, row]);
@@ -351,15 +269,7 @@ function toRanges(lists: readonly ArrayLike<number>[]): RowRanges {
   return ranges;
 }
 
-/** Returns whether a row is in one of the lists of rows. */
-export function rangesOf(
-  presences: readonly (Pick<Presence, 'rows'> | undefined)[],
-): (row: number) => boolean {
-  const lists = presences.flatMap((presence) => (presence === undefined ? [] : [presence.rows]));
-  return (row) => lists.some((ranges) => isInRanges(row, ranges));
-}
-
-function isInRanges(row: number, ranges: RowRanges): boolean {
+export function isInRanges(row: number, ranges: RowRanges): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -7,62 +7,36 @@ import type { Event, RowRanges } from './events.js';
 export interface Presence {
   rows: RowRanges;
   /** What a place is: see the event `present`. */
-  places: string | undefined;
+  places?: string | undefined;
 }
 
 export class RecordedRows {
   /** The key of the digests. */
   salt: Uint8Array = new Uint8Array();
-  /** The numbers of the rows, in the order in which they were recorded; the lists have an entry for each. */
-  readonly numbers: number[] = [];
   readonly keys = new DigestList();
   readonly written = new DigestList();
+  /** Where each row was when it was recorded last. */
   readonly places = new DigestList();
   /** What is known of files, by the digest of their path (hexadecimal). */
   readonly files = new Map<string, FileState & { time: number }>();
-  /** The rows that the last completed command found. */
-  completed: Presence | undefined;
   /** The digest of the table, hexadecimal, when its rows were recorded last. */
   table: string | undefined;
-  /** The rows that commands since then have found, of which none was completed. */
-  readonly foundSince: Presence[] = [];
-  /** The rows that were recorded as held since then. */
-  readonly heldSince = new Set<number>();
-  readonly #indexes = new PagedArray(Uint32Array);
-  readonly #labels = new PagedArray(Uint32Array);
-  #lastRow = 0;
-  /** Copies by their places, those of the last completed command and those since. */
-  #copies = new Map<string, number>();
-  #copiesAtCompleted: ReadonlyMap<string, number> = new Map();
-  /** The places of the rows that have moved since the last completed command. */
-  readonly #movedFrom = new Map<string, number>();
-  readonly #moved = new Set<number>();
-
   /** The largest number that a row has. */
-  get lastRow(): number {
-    return this.#lastRow;
-  }
-
-  /** Returns the entry of a row; undefined if it is not recorded. */
-  indexOf(row: number): number | undefined {
-    const index = this.#indexes.get(row) ?? 0;
-    return index === 0 ? undefined : index - 1;
-  }
+  lastRow = 0;
+  /** The rows that the last completed command found, where they were then, and the rows of copies by their places. */
+  completed: Presence | undefined;
+  readonly placesAtCompleted = new DigestList();
+  copiesAtCompleted: ReadonlyMap<string, number> = new Map();
+  readonly #labels = new PagedArray(Uint32Array);
+  /** What becomes of the last three if this command is completed. */
+  #present: Presence | undefined;
+  readonly #moved: number[] = [];
+  #copies = new Map<string, number>();
 
   /** Returns whether a row is known by this label, or by none. */
   hasLabel(row: number, label: string): boolean {
     const known = this.#labels.get(row) ?? 0;
     return known === 0 || known === hashOf(label);
-  }
-
-  /** Returns the row that was at a place in the last completed command, beside those that are still recorded there. */
-  rowAtCompleted(place: string): number | undefined {
-    return this.#movedFrom.get(place) ?? this.#copiesAtCompleted.get(place);
-  }
-
-  /** Returns whether a row is recorded at another place than in the last completed command. */
-  hasMoved(row: number): boolean {
-    return this.#moved.has(row);
   }
 
   /** Applies an event; `time` is that of the event (ms since 1970). */
@@ -72,23 +46,19 @@ export class RecordedRows {
         this.salt = Buffer.from(event.rowSalt ?? '', 'hex');
         return;
       case 'recorded':
-        return this.#add(event);
-      case 'moved':
-        return this.#move(event);
+        return this.#record(event);
       case 'intent':
-        this.#lastRow = Math.max(this.#lastRow, event.row);
-        if (event.label !== undefined) this.#labels.set(event.row, hashOf(event.label));
-        return;
+        return this.#name(event.row, event.label);
       case 'file': {
         const { path, size, ctime, ino, digest } = event;
         this.files.set(path, { size, ctime, ino, digest, time });
         return;
       }
       case 'copy':
-        this.#copies.set(keyOf(event.place), event.of);
+        this.#copies.set(Buffer.from(event.place, 'hex').toString('latin1'), event.of);
         return;
       case 'present':
-        this.foundSince.push({ rows: event.rows, places: event.places });
+        this.#present = event;
         this.table = event.table;
         // Those of a command that did not come to its end count no longer.
         this.#copies = new Map();
@@ -98,39 +68,26 @@ export class RecordedRows {
     }
   }
 
-  #add({ row, key, written, place, label, held }: Event & { event: 'recorded' }): void {
-    const index = this.numbers.push(row) - 1;
-    this.#indexes.set(row, index + 1);
-    this.#lastRow = Math.max(this.#lastRow, row);
-    this.keys.set(index, Buffer.from(key, 'hex'));
-    if (written !== undefined) this.written.set(index, Buffer.from(written, 'hex'));
-    if (place !== undefined) this.places.set(index, Buffer.from(place, 'hex'));
-    if (label !== undefined) this.#labels.set(row, hashOf(label));
-    if (held !== undefined) this.heldSince.add(row);
+  #record({ row, key, written, place, label }: Event & { event: 'recorded' }): void {
+    this.#name(row, label);
+    this.keys.set(row, Buffer.from(key, 'hex'));
+    if (written !== undefined) this.written.set(row, Buffer.from(written, 'hex'));
+    if (place === undefined) return;
+    this.places.set(row, Buffer.from(place, 'hex'));
+    this.#moved.push(row);
   }
 
-  #move({ row, label, place, written }: Event & { event: 'moved' }): void {
-    const index = this.indexOf(row);
+  #name(row: number, label: string | undefined): void {
+    this.lastRow = Math.max(this.lastRow, row);
     if (label !== undefined) this.#labels.set(row, hashOf(label));
-    if (written !== undefined && index !== undefined) this.written.set(index, Buffer.from(written, 'hex'));
-    if (place === undefined || index === undefined) return;
-    if (!this.#moved.has(row) && this.places.has(index)) this.#movedFrom.set(this.places.keyAt(index), row);
-    this.#moved.add(row);
-    this.places.set(index, Buffer.from(place, 'hex'));
   }
 
   #complete(): void {
-    this.completed = this.foundSince.at(-1) ?? this.completed;
-    this.foundSince.length = 0;
-    this.#copiesAtCompleted = this.#copies;
-    this.#copies = new Map();
-    this.#movedFrom.clear();
-    this.#moved.clear();
-    this.heldSince.clear();
+    this.completed = this.#present ?? this.completed;
+    for (const row of this.#moved.splice(0)) this.placesAtCompleted.set(row, this.places.at(row));
+    this.copiesAtCompleted = this.#copies;
   }
 }
-
-const keyOf = (hex: string) => Buffer.from(hex, 'hex').toString('latin1');
 
 /** Returns a number for a text, never 0 (FNV-1a). */
 function hashOf(text: string): number {

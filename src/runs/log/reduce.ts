@@ -55,7 +55,7 @@ export function shownState(state: RowState): State {
   return state === 'new' ? 'waiting' : state;
 }
 
-/** How a row stands, and how it stood: a `Known` is all that is known of it at a time, or a number for that. */
+/** How a row stands, and how it stood: a `Known` is what is known of it at a time. */
 export interface Standing<Known> {
   now: Known;
   /** What an attempt without a run restores. */
@@ -64,18 +64,15 @@ export interface Standing<Known> {
   settled?: Known | undefined;
 }
 
-/** Returns what an event makes of a row. `stateOf` tells the state of what is known, `become` what is known in a new state. */
-export function transition<Known>(
+/** Returns what an event makes of a row. `become` tells what is known of it in a new state. */
+export function transition<Known extends { state: RowState }>(
   standing: Standing<Known>,
   event: RowEvent,
-  stateOf: (known: Known) => RowState,
   become: (state: RowState) => Known,
 ): Standing<Known> {
   const { now, before, settled } = standing;
-  const state = stateOf(now);
+  const { state } = now;
   switch (event.event) {
-    case 'moved':
-      return standing;
     case 'recorded':
       return event.held === undefined ? standing : { now: become('held') };
     case 'released':
@@ -135,7 +132,6 @@ export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRe
   const { now, before, settled } = transition<KnownOfRow>(
     { now: known, before: earlier, settled: old },
     event,
-    ({ state }) => state,
     (state) => becomeKnown(state, known, event, time),
   );
   const names = event.event === 'sent' ? event.inputs && Object.keys(event.inputs) : undefined;
@@ -147,11 +143,11 @@ export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRe
 }
 
 /** Returns what is known of a row that an event brings to a new state. */
-function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: number): KnownOfRow {
+export function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: number): KnownOfRow {
   const { digests, sentAt, error } = now;
   switch (event.event) {
     case 'recorded':
-      return { state, error: heldError(event.held ?? '') };
+      return { state, error: { code: 'usage', reason: event.held ?? '' } };
     case 'sent':
       return {
         state,
@@ -164,7 +160,8 @@ function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: n
     case 'accepted':
       return { state, digests, sentAt, id: event.id, acceptedAt: time };
     case 'refused':
-      return { state, error: event };
+      // What kept a row from being sent says nothing about it.
+      return { state, error: state === 'waiting' ? undefined : event };
     case 'lost':
       return { ...now, state };
     case 'ended':
@@ -172,11 +169,6 @@ function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: n
     default:
       return { state };
   }
-}
-
-/** Returns why a row is held, as an error. */
-export function heldError(reason: string): RecordedError {
-  return { code: 'usage', reason };
 }
 
 export const NO_RESPONSE = 'the request was sent, and no response is recorded';

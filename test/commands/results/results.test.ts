@@ -47,17 +47,13 @@ describe('results', () => {
     expect(stdout + stderr).toContain('1 of 2 rows are missing: they should be in out.jsonl');
   });
 
-  test.each([
-    [1, 'row 1 is'],
-    [3, 'rows 1, 2, 3 are'],
-    [4, 'rows 1, 2, 3, 4 are'],
-    [50, 'rows 1, 2, 3 and 47 more are'],
-  ])('results: %i rows that are in two files are told together: %s', async (count, rows) => {
-    const events = Array.from({ length: count }, (_, n) => `{"event":"sent","row":${n + 1}}\n`).join('');
+  test('results: rows that are in two files are told together, with the first one of them', async () => {
+    const events = Array.from({ length: 50 }, (_, n) => `{"event":"sent","row":${n + 1}}\n`).join('');
     const cwd = folderWith(
       Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.jsonl`, HEAD + events])),
     );
     const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl', 'c.jsonl'], { cwd });
+    const rows = 'rows such as 1 are';
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: `wfr: error: ${rows} in both a.jsonl and b.jsonl\n  ${rows} in both a.jsonl and c.jsonl\n`,
