@@ -45,8 +45,6 @@ export interface Facts {
   signal?: SignalName;
   /** Where wfr itself failed, line by line. */
   stack?: readonly string[];
-  /** Whether only a document of the output is missing: the printed output still contains it. */
-  isDocumentUnsaved?: boolean;
 }
 
 /** The facts that an error does not have by default. */

@@ -163,13 +163,6 @@ export class History {
     return new Map((await this.runsAt(baseUrl)).map((run) => [run.id, run]));
   }
 
-  /** Returns the base URL of the latest run with this id, or its beginning; undefined if the history does not know it. */
-  async serviceOf(id: string): Promise<string | undefined> {
-    const runs = await this.#inTime(this.readRuns(), []);
-    return runs.find((run) => run.id === id || (isShortId(id) && shortIdFinder([run.id])(id).length > 0))
-      ?.baseUrl;
-  }
-
   async #inTime<T>(work: Promise<T>, late: T): Promise<T> {
     let cancel = () => {};
     const timeout = new Promise<T>((resolve) => {

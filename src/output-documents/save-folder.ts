@@ -33,7 +33,7 @@ export class UnsavedDocumentError extends OutputError {
   constructor(path: string, cause: Error) {
     const fix =
       errorCode(cause) === 'EEXIST' ? 'overwrite it with --force' : 'watch the run again once this is fixed';
-    super(cause, path, { hints: [`Choose another folder, or ${fix}.`], isDocumentUnsaved: true });
+    super(cause, path, { hints: [`Choose another folder, or ${fix}.`] });
   }
 }
 

@@ -441,8 +441,6 @@ export class NoSuchRunError extends WfrError {
   constructor(
     readonly id: string,
     readonly info: HttpErrorInfo,
-    /** The base URL of another service that the history has the run of. */
-    otherBaseUrl?: string,
   ) {
     const isTooShort = id.length < MIN_SHORT_ID && isUuidPrefix(id);
     super('no-such-run', [`the service has no run ${id} (404)`], {
@@ -451,9 +449,7 @@ export class NoSuchRunError extends WfrError {
         ...(isTooShort
           ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
           : []),
-        otherBaseUrl === undefined
-          ? `Check the id, and the base URL: ${baseOf(info)}`
-          : `It is a run of another service: ${shellCommand(['wfr', 'status', '--base-url', otherBaseUrl, id])}`,
+        `Check the id, and the base URL: ${baseOf(info)}`,
       ],
       response: { status: info.status, message: info.message, requestId: info.requestId },
     });

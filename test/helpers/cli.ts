@@ -76,7 +76,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
 }
 
 /** Returns a context of wfr for `options`, whose output is added to `captured`. */
-export function createTestContext(options: CliOptions, captured = { stdout: '', stderr: '' }): Context {
+function createTestContext(options: CliOptions, captured = { stdout: '', stderr: '' }): Context {
   const record = (name: 'stdout' | 'stderr') => {
     // Fails the test for a byte that is not UTF-8.
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -158,12 +158,9 @@ export class RowRunner {
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
   async #watch({ number, label }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
     const { log, session, files, plan } = this.tools;
-    const place = session.service.memory.place();
-    const options = {
-      ...{ id, place, wait: plan.wait, label: null, exists: true, signal: this.stopWatching },
-      ...(accepted && { accepted }),
-    };
-    const { run, error, thrown } = await watchRun(options, session).finally(() => place.end());
+    const signal = this.stopWatching;
+    const options = { id, known: accepted, wait: plan.wait, label: null, exists: true, signal };
+    const { run, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error !== undefined) {
       const recorded = recordedError(error, rowReason(error), session.context.secrets);

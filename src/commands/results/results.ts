@@ -31,7 +31,7 @@ import {
 } from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
-import { runCommand } from '../shared/session.js';
+import { printErrors, runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
@@ -82,7 +82,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (joined.absent.length > 0) throw new UsageError(joined.absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
-    return { runs, period: joined.period, exit, failure, isUnprinted: true, rows };
+    await printErrors(failure === undefined ? [] : [failure], flags, context);
+    return { runs, period: joined.period, exit, failure, rows };
   });
 }
 

@@ -3,20 +3,18 @@ import { basename } from 'node:path';
 import { WfrError } from '../../errors.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
-import { resumeCommands } from '../shared/print-outcome.js';
+import { watchCommand } from '../shared/print-outcome.js';
 import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
-
-/** Records how a run ended, for later commands. Never throws. */
-export type EndRecorder = (end: { event: 'ended'; run: EndedRun } | { event: 'lost' }) => Promise<void>;
 
 export interface KnownRun {
   id: string;
   /** The response to this command's trigger; undefined for a run of an earlier command. */
-  accepted: Run | undefined;
+  accepted?: Run;
   /** The end of the run, if an earlier command has recorded it. */
   ended?: Run | undefined;
-  recordEnd?: EndRecorder;
+  /** Records how the run ended, for later commands. Never throws. */
+  recordEnd?: ((end: { event: 'ended'; run: EndedRun } | { event: 'lost' }) => Promise<void>) | undefined;
 }
 
 /** Returns the error of a run that is recorded in `file` and that the service no longer knows. */
@@ -27,24 +25,21 @@ export function lostRun(file: string, id: string): WfrError {
   });
 }
 
-/** Prints the id of a run that was just accepted, and records it in the history. */
+/** Prints the id of a run that was just accepted, before anything else can fail, and records it in the history. */
 export function announceAccepted(
-  { run, variant, variantsTried }: Created,
+  { run: accepted, variant, variantsTried }: Created,
   plan: RunPlan,
   { reporter, history, context }: Session,
 ): KnownRun {
-  context.secrets.keep(run.id);
+  const { subject, inputFiles, settings } = plan;
+  const { id, status, versionName: version } = accepted;
+  context.secrets.keep(id);
   // With --detach, the id is on stdout next.
   const isIdOnTerminal = plan.detached && context.stdout.isTerminal;
-  reporter.accepted(run, resumeCommands([run.id], plan.settings, plan.documents).watch, isIdOnTerminal);
+  reporter.accepted(accepted, watchCommand([id], plan), isIdOnTerminal);
   reporter.fieldAccepted(variant, variantsTried);
-  history.recordTrigger(pastRun(run, plan));
-  return { id: run.id, accepted: run };
-}
-
-/** Returns the history's record of the run, which @last refers to. */
-function pastRun({ id, status, versionName: version }: Run, { subject, inputFiles, settings }: RunPlan) {
-  const { workflowId: workflow, ...described } = subject;
+  const { workflowId: workflow, inputs } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');
-  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status, label, version };
+  history.recordTrigger({ id, workflow, inputs, baseUrl: settings.baseUrl.href, status, label, version });
+  return { id, accepted };
 }

@@ -2,9 +2,8 @@
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
  * decides what may be sent, as for a row of a batch.
  */
-
 import { UsageError, WfrError } from '../../errors.js';
-import { DigestedInputs, type InputDigests } from '../../inputs/file-digests.js';
+import { DigestedInputs } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
@@ -22,17 +21,17 @@ import { CHECK_FIRST, NoSuchRunError } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { comparableId } from '../../text/url.js';
-import { resumeCommands } from '../shared/print-outcome.js';
+import { watchCommand } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
-import { announceAccepted, type EndRecorder, type KnownRun, lostRun } from './known-run.js';
+import { announceAccepted, type KnownRun, lostRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
 type OnceRunPlan = RunPlan & { once: OncePlan };
 
-/** Between two attempts to lock the file while another process sends (ms). */
-const LOCK_INTERVAL = 250;
+/** Between two attempts to lock the file while another process has it (ms). */
+const LOCK_INTERVAL = 100;
 
 /**
  * Returns the run of the file: that of an earlier command, or one that it triggers. The file is locked until the run is
@@ -40,11 +39,20 @@ const LOCK_INTERVAL = 250;
  * throws.
  */
 export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<KnownRun> {
-  const { interruption } = session;
+  const { interruption, reporter } = session;
   const { once } = plan;
-  const options = { ...ownedFileOptions(once.file, session), signal: interruption.signal };
+  const { name } = once.file;
+  const { signal } = interruption;
+  const options = { ...ownedFileOptions(once.file, session), signal };
   await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
-  const file = await interruption.raceToOpen(openWhenFree(once, session));
+  const onWait = ({ isLocal, message, owner }: JournalInUseError) => {
+    if (!isLocal) throw new UsageError([`--once ${name}: ${message}`]);
+    const process = `process ${owner.pid} on ${sanitize(owner.host)}`;
+    reporter.info(
+      `Waiting for ${process}, which is triggering the run of ${sanitize(name)}; Ctrl-C sends nothing.`,
+    );
+  };
+  const file = await interruption.raceToOpen(openWhenFree(once, session, { signal, onWait }));
   try {
     const inputs = new DigestedInputs(plan.trigger.inputs, file.header.salt ?? '');
     await assertSameCommand(file, inputs, plan);
@@ -63,25 +71,28 @@ function targetOf({ trigger, settings }: RunPlan): OnceTarget {
   return { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
 }
 
-/** Locks the file once no other process on this machine sends. Throws UsageError, and the reason of a signal. */
-async function openWhenFree({ file }: OncePlan, session: Session): Promise<OnceFile> {
-  const { context, interruption, reporter } = session;
-  const { signal } = interruption;
-  for (let attempts = 0; ; attempts++) {
+/** Locks the file, and waits while another process has it: `onWait` is called first, and ends that by throwing. */
+async function openWhenFree(
+  { file }: OncePlan,
+  session: Session,
+  { maxAttempts = Number.POSITIVE_INFINITY, signal, onWait }: WaitOptions,
+): Promise<OnceFile> {
+  const options = { ...ownedFileOptions(file, session), ...(signal && { signal }) };
+  for (let attempts = 1; ; attempts++) {
     try {
-      return await openOnceFile({ ...ownedFileOptions(file, session), signal });
+      return await openOnceFile(options);
     } catch (error) {
-      if (!(error instanceof JournalInUseError)) throw error;
-      if (!error.isLocal) throw new UsageError([`--once ${file.name}: ${error.message}`]);
-      if (attempts === 0) reporter.info(waitingText(error, file.name));
+      if (!(error instanceof JournalInUseError) || attempts === maxAttempts) throw error;
+      if (attempts === 1) onWait?.(error);
     }
-    await context.clock.sleep(LOCK_INTERVAL, signal);
+    await session.context.clock.sleep(LOCK_INTERVAL, signal);
   }
 }
 
-function waitingText({ owner }: JournalInUseError, name: string): string {
-  const process = `process ${owner.pid} on ${sanitize(owner.host)}`;
-  return `Waiting for ${process}, which is triggering the run of ${sanitize(name)}; Ctrl-C sends nothing.`;
+interface WaitOptions {
+  maxAttempts?: number;
+  signal?: AbortSignal;
+  onWait?(error: JournalInUseError): void;
 }
 
 /**
@@ -89,43 +100,30 @@ function waitingText({ owner }: JournalInUseError, name: string): string {
  * another workflow, service or inputs. Reads all documents.
  */
 async function assertSameCommand({ header, record }: OnceFile, inputs: DigestedInputs, plan: OnceRunPlan) {
-  const { name } = plan.once.file;
-  const { state, digests = {}, id, before } = record();
+  const { state, digests: before = {}, id, before: earlier } = record();
   if (hasNoRun(state)) return;
-  const target = targetOf(plan);
-  const inputDifferences = differentInputs(digests, await inputs.digests());
+  const { workflow, baseUrl } = targetOf(plan);
+  const now = await inputs.digests();
+  const differs = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
+    (input) => before[input] !== now[input],
+  );
   const differences = [
-    ...differentTarget('workflow', header.workflow, target.workflow),
-    ...differentTarget('service', header.baseUrl, target.baseUrl),
-    ...inputDifferences.values(),
+    ...(workflow === header.workflow ? [] : [`the workflow is ${workflow}, and was ${header.workflow}`]),
+    ...(baseUrl === header.baseUrl ? [] : [`the service is ${baseUrl}, and was ${header.baseUrl}`]),
+    ...differs.map((input) => {
+      if (!Object.hasOwn(before, input)) return `the input "${input}" is new`;
+      return `the input "${input}" ${Object.hasOwn(now, input) ? 'has changed' : 'is missing'}`;
+    }),
   ];
   if (differences.length === 0) return;
-  const known = id ?? before?.id;
-  const next =
+  const known = id ?? earlier?.id;
+  const watching =
     known === undefined
-      ? 'for another run, use another file'
-      : `to watch its run: ${resumeCommands([known], plan.settings, undefined).watch}; for another run, use another file`;
-  const problems = [
-    ...differences.map((difference) => `--once ${name}: ${difference}`),
-    `--once ${name}: was recorded by another command; ${next}`,
-  ];
-  const recorded = { runId: known, differs: [...inputDifferences.keys()] };
-  throw new WfrError('usage', problems, { createdNothing: true, recorded });
-}
-
-function differentTarget(what: string, recorded: string, actual: string): string[] {
-  return recorded === actual ? [] : [`the ${what} is ${actual}, and was ${recorded}`];
-}
-
-/** Returns what is different about each input, by its name. */
-function differentInputs(recorded: InputDigests, actual: InputDigests): Map<string, string> {
-  const differences = new Map<string, string>();
-  for (const name of new Set([...Object.keys(recorded), ...Object.keys(actual)])) {
-    if (!Object.hasOwn(recorded, name)) differences.set(name, `the input "${name}" is new`);
-    else if (!Object.hasOwn(actual, name)) differences.set(name, `the input "${name}" is missing`);
-    else if (recorded[name] !== actual[name]) differences.set(name, `the input "${name}" has changed`);
-  }
-  return differences;
+      ? ''
+      : `to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}; `;
+  const advice = `was recorded by another command; ${watching}for another run, use another file`;
+  const problems = [...differences, advice].map((problem) => `--once ${plan.once.file.name}: ${problem}`);
+  throw new WfrError('usage', problems, { createdNothing: true, recorded: { runId: known, differs } });
 }
 
 /** Records the run of --adopt. Throws UsageError if the outcome is not unknown. */
@@ -133,15 +131,14 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
   if (id === undefined) return;
   const { state, id: recorded, before } = record();
   const known = recorded ?? before?.id;
-  const isEarlierRun = known === id;
+  if (state === 'unknown' && known !== id)
+    return adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], log, session);
+  if (state === 'unknown')
+    throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);
   // The same command again: the run is adopted already.
-  if (isEarlierRun && state !== 'unknown') return;
-  if (isEarlierRun) throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);
-  if (state !== 'unknown') {
-    const fact = known === undefined ? 'no run was created' : `it has run ${known}`;
-    throw new UsageError([`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`]);
-  }
-  await adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], log, session);
+  if (known === id) return;
+  const fact = known === undefined ? 'no run was created' : `it has run ${known}`;
+  throw new UsageError([`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`]);
 }
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
@@ -215,40 +212,27 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   if (state === 'lost' && !plan.detached) throw lostRun(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
-  const { watch } = resumeCommands([id], plan.settings, plan.documents);
-  reporter.continuation(`To watch it: ${watch}`, { isDim: true });
-  const known: KnownRun = { id, accepted: undefined, ended: run };
-  if (run === undefined) known.recordEnd = endRecorder(id, once, session);
-  return known;
+  reporter.continuation(`To watch it: ${watchCommand([id], plan)}`, { isDim: true });
+  return { id, ended: run, recordEnd: run === undefined ? endRecorder(id, once, session) : undefined };
 }
 
-// The end of the run, while other processes may watch it, too
-
-/** Attempts to lock the file, and the time between two of them (ms): others have it only to record the same. */
+/** Attempts to lock the file: other processes that watch the run have it only to record the same. */
 const MAX_RECORD_ATTEMPTS = 20;
-const RECORD_INTERVAL = 100;
 
 /** Returns what locks the file for one event, unless another process has recorded it or triggered another run. */
-function endRecorder(id: string, { file: named }: OncePlan, session: Session): EndRecorder {
-  const { context, reporter } = session;
+function endRecorder(id: string, once: OncePlan, session: Session): KnownRun['recordEnd'] {
   return async (end) => {
-    for (let attempts = 1; ; attempts++) {
+    try {
+      const file = await openWhenFree(once, session, { maxAttempts: MAX_RECORD_ATTEMPTS });
       try {
-        const { log, record, close } = await openOnceFile(ownedFileOptions(named, session));
-        try {
-          const { state, id: recorded } = record();
-          if (state === 'running' && recorded === id) await log.commit({ ...end, row: ONCE_ROW });
-        } finally {
-          await close();
-        }
-        return;
-      } catch (error) {
-        if (!(error instanceof JournalInUseError) || attempts === MAX_RECORD_ATTEMPTS)
-          return reporter.warn(
-            `${named.name}: the end of the run cannot be recorded: ${describeSystemError(error)}`,
-          );
+        const { state, id: recorded } = file.record();
+        if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });
+      } finally {
+        await file.close();
       }
-      await context.clock.sleep(RECORD_INTERVAL);
+    } catch (error) {
+      const reason = describeSystemError(error);
+      session.reporter.warn(`${once.file.name}: the end of the run cannot be recorded: ${reason}`);
     }
   };
 }

@@ -102,6 +102,7 @@ export async function planRun(
     inputFiles: resolved.files.map(({ path }) => path),
     subject,
     subjects: [subject],
+    savedFlags: plan.documents && ((ids: readonly string[]) => plan.documents?.flagsFor(ids) ?? []),
     close: () => resolved.close(),
   };
 }

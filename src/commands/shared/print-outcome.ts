@@ -1,9 +1,8 @@
-/** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
-
+/** The end of a watched run on stderr, and the command that continues with runs. */
 import type { ServiceFlags } from '../../config/resolve-setting.js';
 import type { ServiceSettings } from '../../config/service.js';
-import type { Facts } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
+import type { ListedNames } from '../../history/history.js';
 import {
   continuesText,
   endOf,
@@ -14,70 +13,42 @@ import {
   stepsText,
   stillText,
 } from '../../outcome/outcome.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import type { Reporter } from '../../view/reporter.js';
-import type { OutputFormat, ValuePointer } from './output-flags.js';
-import type { RunPrinter } from './print-run.js';
+import type { PrintOptions } from './print-run.js';
 import type { ReportFlags } from './reports.js';
-import type { CommandOutcome } from './session.js';
-import { type WatchOutcome, withError } from './watch-run.js';
+import type { CommandOutcome, Session } from './session.js';
 
-/** What is saved in folders, as the flags of another command. */
-type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
-
-/** The command that continues with runs, quoted for a shell, and the page of the only one. */
-export type ResumeCommands = ReturnType<typeof resumeCommands>;
-
-/** Returns the command for `ids`: it uses the same service and saves the same documents as this one. */
-export function resumeCommands(
-  ids: readonly string[],
-  { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
-  documents: SavedFiles | undefined,
-) {
-  const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
-  const flags = documents?.flagsFor(ids) ?? [];
-  const watch = shellCommand(['wfr', 'watch', ...resumeFlags, ...flags, ...separator, ...ids], platform);
-  const [id = '', another] = ids;
-  return { watch, page: another === undefined ? pageOf(id) : undefined };
-}
-
-/**
- * Prints how the watching ended, and the result on stdout. Returns the outcome with the error of that, if there was one.
- * Without `commands`, the caller prints how to continue, for all its runs together. Never throws.
- */
-export async function printOutcome(
-  watched: WatchOutcome,
-  commands: ResumeCommands | undefined,
-  printer: RunPrinter,
-): Promise<WatchOutcome> {
-  const { run } = watched;
-  const { reporter } = printer.output;
-  const outputError = await (run && printer.printEnd(run).catch((error: unknown) => error));
-  const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
-  const outcome = withError(watched.thrown ?? outputError, watched);
-  const { error } = outcome;
-  if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
-    if (error === undefined) printEnd(outcome, commands, printer);
-    else printWatchError(outcome, error, commands, isPrinted, reporter);
-    const isKnown = run !== undefined && commands?.page !== undefined;
-    if (isKnown && !reporter.presentation.quiet) reporter.notice(`Page: ${commands.page}`);
-  }
-  return outcome;
-}
-
-/** What continues with runs: the same service, documents, format, value, waiting and messages. */
-interface ResumePlan {
-  settings: ServiceSettings;
-  format: OutputFormat;
-  pointer?: ValuePointer | undefined;
-  documents?: SavedFiles | undefined;
+/** What a command that continues with runs has in common with this one. */
+export interface ResumePlan extends PrintOptions {
+  settings: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>;
+  /** Returns the flags that save the files of these runs to the same folders. */
+  savedFlags?: ((ids: readonly string[]) => readonly string[]) | undefined;
   /** As the user wrote them. */
   flags: ServiceFlags & PresentationFlags & ReportFlags;
+}
+
+/** How the end of a run is shown. */
+export interface EndView extends ResumePlan {
+  /** Of several runs: returns how the line of one names it. */
+  namesOf?: ((id: string) => ListedNames) | undefined;
+  /** Whether this command triggered the run, and so has named it. */
+  wasTriggered?: boolean;
+}
+
+/** Returns the command that watches runs, quoted for a shell: at the same service, with the same files, and with `others`. */
+export function watchCommand(
+  ids: readonly string[],
+  { settings: { resumeFlags, platform }, savedFlags = () => [] }: ResumePlan,
+  others: readonly string[] = [],
+): string {
+  const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
+  const flags = [...resumeFlags, ...others, ...savedFlags(ids)];
+  return shellCommand(['wfr', 'watch', ...flags, ...separator, ...ids], platform);
 }
 
 /**
@@ -86,40 +57,38 @@ interface ResumePlan {
  */
 export function resumeOf(
   runs: readonly Outcome[],
-  { settings, format, pointer, documents, flags }: ResumePlan,
+  plan: ResumePlan,
 ): Pick<CommandOutcome, 'resume' | 'resumeHints'> {
+  const { format, pointer, flags } = plan;
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
-  const hasNoValue = runs.some(({ state }) => state === 'noValue');
-  const resumeFlags = [
-    ...settings.resumeFlags,
-    ...(format === 'text' ? [] : ['--output', format]),
-    ...(pointer === undefined || hasNoValue ? [] : ['--get', pointer.text]),
-    ...watchFlags(flags),
-  ];
-  const resume = resumeCommands(ids, { ...settings, resumeFlags }, documents).watch;
-  return ids.length > 0 && isCopyable(ids.join('')) ? { resume, resumeHints: secretFlags(flags) } : {};
-}
-
-/** Returns the flags of waiting, messages and reports. Without --timeout 0, which would never wait. */
-function watchFlags(flags: ResumePlan['flags']): string[] {
+  if (ids.length === 0 || !isCopyable(ids.join(''))) return {};
   const { interval, maxInterval, timeout, quiet, verbose, color, report = [] } = flags;
-  const valued = { '--interval': interval, '--max-interval': maxInterval, '--color': color };
-  return [
-    ...Object.entries(valued).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
-    ...(timeout === undefined || parseDuration(timeout) === 0 ? [] : ['--timeout', timeout]),
+  const { header = [], tokenFile } = flags;
+  const hasNoValue = runs.some(({ state }) => state === 'noValue');
+  const values = {
+    '--output': format === 'text' ? undefined : format,
+    '--get': hasNoValue ? undefined : pointer?.text,
+    '--interval': interval,
+    '--max-interval': maxInterval,
+    '--color': color,
+    // With 0, it would never wait.
+    '--timeout': timeout === undefined || parseDuration(timeout) === 0 ? undefined : timeout,
+  };
+  const others = [
+    ...Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
     ...(quiet === true ? ['--quiet'] : []),
     ...(verbose === true ? ['--verbose'] : []),
     ...report.flatMap((value) => ['--report', value]),
   ];
-}
-
-/** Returns what a command must be given again that cannot be printed. */
-function secretFlags({ header = [], tokenFile }: ResumePlan['flags']): string[] {
-  const names = header.map((line) => line.split(':', 1)[0]?.trim() ?? '');
-  return [
-    ...(tokenFile === '-' ? ['To resume, add --token-file -, with the token on standard input.'] : []),
-    ...names.map((name) => `To resume, add -H ${name}, with its value.`),
+  // What must be given again, and cannot be printed.
+  const secrets = [
+    ...(tokenFile === '-' ? ['--token-file -, with the token on standard input'] : []),
+    ...header.map((line) => `-H ${line.split(':', 1)[0]?.trim() ?? ''}, with its value`),
   ];
+  return {
+    resume: watchCommand(ids, plan, others),
+    resumeHints: secrets.map((secret) => `To resume, add ${secret}.`),
+  };
 }
 
 /** Returns whether watching a run again may show its end. */
@@ -129,73 +98,58 @@ export function canResume(outcome: Outcome): boolean {
   return error !== undefined || run === undefined || !hasEnded(run);
 }
 
-function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, printer: RunPrinter): void {
-  const { id, run, durationMs, wasTriggered } = outcome;
-  const { reporter } = printer.output;
-  if (run !== undefined && printer.showsEnds) return;
-  if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, reporter);
-  const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
-  const { style } = reporter;
-  const status = run === undefined ? '' : statusText(run);
-  reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
-  if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
+/** Prints how the watching of a run ended, and, if it is the only one, how to continue. */
+export function printOutcome(
+  outcome: Outcome & { id: string },
+  view: EndView,
+  { reporter, layout }: Session,
+): void {
+  const { id, run, error, state, durationMs } = outcome;
+  const { presentation, style, output } = reporter;
+  const { settings, format, namesOf, wasTriggered = false } = view;
+  if (exitOf(outcome) !== ExitCode.ok && !presentation.showsErrors) return;
+  const isOnly = namesOf === undefined;
+  const isOver = run !== undefined && hasEnded(run);
+  // Of several, the line of each run is on the screen.
+  const isListed = !isOnly && format === 'text' && layout.width > 0 && output.isTerminal;
+  if (error?.code === 'interrupted') {
+    if (isOnly)
+      reporter.notice(`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`);
+  } else if (error !== undefined) {
+    reporter.error(error);
+    if (error.code !== 'no-such-run' && state !== 'lost')
+      reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
+  } else if (isOver) {
+    if (!isListed) printEnded(run, wasTriggered ? durationMs : undefined, reporter);
+  } else if (run === undefined || !isListed) {
+    const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
+    const status = run === undefined ? '' : statusText(run);
+    reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
+  }
+  if (!isOnly) return;
+  if (canResume(outcome)) {
+    const goal = state === 'noValue' ? 'To print its output' : 'To watch it';
+    reporter.continuation(`${goal}: ${watchCommand([id], view)}`);
+  }
+  const page = run && settings.pageOf(id);
+  if (page !== undefined && !presentation.quiet) reporter.notice(`Page: ${page}`);
 }
 
-function printEnded(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
+/** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */
+function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
   const { exit, title = 'Ended' } = endOf(run.status) ?? {};
-  const facts = formatFacts(run, outcome);
+  const { message, step } = run.error ?? {};
+  const work = [stepsText(run), ...(durationMs === undefined ? [] : [`in ${formatDuration(durationMs)}`])];
+  const version = run.versionName === undefined ? [] : [`version ${sanitize(run.versionName)}`];
+  const named =
+    durationMs === undefined ? [`run ${sanitize(run.id)}`, ...work, ...version] : [work.join(' ').trim()];
+  const facts = named.filter(Boolean).join(', ');
   if (exit === ExitCode.ok) {
     if (reporter.presentation.quiet) return;
-    const separator = facts === '' ? '' : facts.startsWith('in ') ? ' ' : ': ';
+    const separator = facts.startsWith('in ') ? ' ' : ': ';
     return reporter.block([title + separator + facts], title, reporter.style.success);
   }
-  const { message, step } = run.error ?? {};
   const end = step === undefined ? title : `${title} at step ${sanitize(step)}`;
-  reporter.block(
-    [facts === '' ? end : `${end} (${facts})`, ...(message ? quoteLines(message).split('\n') : [NO_MESSAGE])],
-    title,
-    reporter.style.error,
-  );
-}
-
-/** Returns `4 of 4 steps in 12s`, of a run that this command did not name first also its id and version, without what is unknown. */
-function formatFacts(run: Run, { wasTriggered, wasRunning, durationMs }: WatchOutcome): string {
-  const steps = stepsText(run);
-  // The duration of a run is known only if this command triggered it.
-  const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';
-  const work = [steps, duration].filter(Boolean).join(' ');
-  const watched = wasRunning && !wasTriggered ? `watched for ${formatDuration(durationMs)}` : '';
-  if (wasTriggered) return work;
-  const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
-  return [`run ${sanitize(run.id)}`, work, watched, version].filter(Boolean).join(', ');
-}
-
-function printWatchError(
-  { id, run, state }: WatchOutcome,
-  error: Facts,
-  commands: ResumeCommands | undefined,
-  isPrinted: boolean,
-  reporter: Reporter,
-): void {
-  const shownId = sanitize(id);
-  if (error.code === 'interrupted') {
-    if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${formatState(run)}.`);
-  } else {
-    reporter.error(error);
-    if (error.code === 'no-such-run' || state === 'lost') return;
-    const detail =
-      error.isDocumentUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
-    reporter.notice(
-      run !== undefined && hasEnded(run)
-        ? `Run ${shownId} has ended${detail}.`
-        : `Run ${shownId} may still be running.`,
-    );
-  }
-  const goal = state === 'noValue' ? 'To print its output' : 'To watch it';
-  if (commands !== undefined) reporter.continuation(`${goal}: ${commands.watch}`);
-}
-
-function formatState(run: Run | undefined): string {
-  if (run === undefined) return 'was not seen, and may still be running';
-  return hasEnded(run) ? 'has ended' : continuesText(run);
+  const lines = message ? quoteLines(message).split('\n') : [NO_MESSAGE];
+  reporter.block([`${end} (${facts})`, ...lines], title, reporter.style.error);
 }

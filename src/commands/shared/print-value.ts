@@ -8,8 +8,9 @@ import { listNames } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
+import { isInCi } from '../../view/presentation.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
-import type { ResultOutput } from './session.js';
+import type { Session } from './session.js';
 
 const ESCAPED =
   'the value has control characters, which are printed as \\uXXXX; the JSON without --get has it unchanged';
@@ -22,7 +23,7 @@ export async function printValue(
   run: Run,
   format: OutputFormat,
   pointer: ValuePointer,
-  { stdout, layout, reporter, isLogged }: ResultOutput,
+  { stdout, layout, reporter, context }: Session,
 ): Promise<boolean> {
   const isFinished = run.status === 'FINISHED';
   const ofRun = format === 'json';
@@ -52,7 +53,8 @@ export async function printValue(
     })(),
   );
   if (hasEscapes) reporter.warn(ESCAPED);
-  if (hasCommands && isLogged) reporter.warn(COMMANDS_WARNING);
+  // Where stdout may be the log of a CI job.
+  if (hasCommands && isInCi(context.env) && !context.stdout.isFile) reporter.warn(COMMANDS_WARNING);
   return true;
 }
 

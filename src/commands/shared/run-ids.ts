@@ -1,15 +1,18 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
+import { loadCredentials } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
-import { resolveSetting, type ServiceSources } from '../../config/resolve-setting.js';
-import { resolveServiceSettings, type ServiceSettings } from '../../config/service.js';
-import { resolveWorkflowId } from '../../config/workflow.js';
-import { UsageError } from '../../errors.js';
+import type { ServiceFlags, ServiceSources } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
+import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import { History, isShortId, type PastRun, shortIdFinder } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { type GetFlags, type OutputFlags, parseGet, parseOutputFormat } from './output-flags.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
-export function parseRunIds(raw: readonly string[]): string[] {
+function parseRunIds(raw: readonly string[]): string[] {
   const problems = raw
     .filter((id) => !isUsableId(id))
     .map((id) => `${JSON.stringify(id)} is not a run id; use the id that wfr run printed`);
@@ -17,11 +20,31 @@ export function parseRunIds(raw: readonly string[]): string[] {
   return [...new Set(raw)];
 }
 
+/** Validates what status and watch have in common, and finds the runs in the history. Throws UsageError with every problem. */
+export async function planRuns<Flags extends ServiceFlags & OutputFlags & GetFlags & PresentationFlags>(
+  rawIds: readonly string[],
+  sources: ServiceSources & { flags: Flags },
+) {
+  const { flags, profile, context } = sources;
+  const plan = await collectUsageErrors({
+    ids: () => parseRunIds(rawIds),
+    format: () => parseOutputFormat(flags),
+    pointer: () => parseGet(flags, new Set(rawIds).size > 1),
+    presentation: () => decidePresentation(flags, context),
+    credentials: () => loadCredentials(sources),
+    settings: () => resolveServiceSettings(sources),
+  });
+  const history = History.open(context);
+  const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
+  const nameOf = workflowNames(profile);
+  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, nameOf, warnings: [] };
+}
+
 /**
  * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
  * text is an id. The notes say for people which run each text stands for. Throws UsageError where the history has no such run.
  */
-export async function resolvePastRuns(
+async function resolvePastRuns(
   raw: readonly string[],
   baseUrl: URL,
   history: History,
@@ -42,50 +65,14 @@ export async function resolvePastRuns(
     }
     const [uuid, ...others] = isShortId(text) ? findUuids(text) : [];
     if (uuid === undefined) return text;
-    if (others.length > 0) notes.push(...ambiguityNotes(text, [uuid, ...others], runs));
+    if (others.length > 0)
+      notes.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
     // The lines of several runs have their ids.
     else if (raw.length === 1) notes.push(`${text} is run ${uuid}`);
     return others.length === 0 ? uuid : text;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
   return { ids: [...new Set(ids)], notes };
-}
-
-/**
- * Resolves the service of past runs. Throws UsageError with every problem; where there is no base URL, with that of the
- * run in the history, which is not used by itself: the token may be for another service.
- */
-export async function resolveServiceOfRuns(
-  raw: readonly string[],
-  sources: ServiceSources,
-): Promise<ServiceSettings> {
-  return resolveServiceSettings(sources).catch(async (error) => {
-    if (resolveSetting('baseUrl', sources) !== undefined || !(error instanceof UsageError)) throw error;
-    const runs = await History.open(sources.context).readRuns();
-    const places = raw.flatMap((text) => {
-      const matches =
-        parseReference(text, sources.profile) ??
-        (({ id }) => id === text || shortIdFinder([id])(text).length > 0);
-      const run = runs.find(matches);
-      return run === undefined ? [] : [`${text} is a run at ${run.baseUrl}: pass --base-url ${run.baseUrl}`];
-    });
-    throw new UsageError([...error.problems, ...places], error.hint);
-  });
-}
-
-/** The most runs that are listed where an id is ambiguous. */
-const MAX_CANDIDATES = 10;
-
-/** Says why a text that begins several ids stands for none of them, and lists them. */
-function ambiguityNotes(text: string, ids: readonly string[], runs: readonly PastRun[]): string[] {
-  const candidates = runs.filter(({ id }) => ids.includes(id)).slice(0, MAX_CANDIDATES);
-  return [
-    `${text} is sent as typed: ${ids.length} runs in the history begin with it`,
-    ...candidates.map(
-      ({ id, status = 'accepted', triggered }) => `  ${id}  ${status}  ${triggered.replace(/\.\d+Z$/, 'Z')}`,
-    ),
-    ...(ids.length > candidates.length ? [`  and ${ids.length - candidates.length} more`] : []),
-  ];
 }
 
 function isMisspelledLast(text: string): boolean {

@@ -1,12 +1,11 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
-
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
+import type { CommandResult, RowsEnding } from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Outcome, type Subject, stateOfError } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
@@ -15,7 +14,6 @@ import { ResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import {
-  isInCi,
   type Layout,
   openLayout,
   type Presentation,
@@ -47,13 +45,8 @@ export interface Session {
   readonly stdout: StdoutQueue;
   /** How results are shown on stdout. */
   readonly layout: Layout;
-  /** Whether stdout may be the log of a CI job, which acts on some lines. */
-  readonly isLogged: boolean;
   readonly history: History;
 }
-
-/** Where results go, how they are shown there, and where warnings about them go. */
-export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter' | 'isLogged'>;
 
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome {
@@ -61,17 +54,15 @@ export interface CommandOutcome {
   exit?: Exit;
   /** When the runs were sent and watched, if not by this command alone. */
   period?: Pick<CommandResult, 'startedAt' | 'durationMs'> | undefined;
-  /** The error that ended it before its runs. */
+  /** The error that ended it before its runs, which has been printed. */
   failure?: Facts | undefined;
-  /** Whether that error is still to be printed. */
-  isUnprinted?: boolean;
   rows?: RowsEnding;
   /** The command that continues with the runs, and what to add to it. */
   resume?: string | undefined;
   resumeHints?: readonly string[] | undefined;
 }
 
-interface CommandFrame {
+interface CommandOptions {
   /** What is reported if the command fails before any run was seen. */
   subjects: readonly Subject[];
   /** Whether the same command would trigger another run if one exists. */
@@ -81,89 +72,85 @@ interface CommandFrame {
 }
 
 /**
- * Runs `work`, which validates the command line, opens the session and uses it. Closes what was opened, writes the
- * reports, and returns the exit. Throws what `work` throws, unless a report was requested or errors are data: then prints
- * and reports it.
+ * Runs `work`, which validates the command line, opens the session and uses it. Closes what was opened, prints the error that
+ * it throws, writes the reports, and returns the exit.
  */
 export async function runCommand(
   flags: ReportFlags & PresentationFlags,
-  { subjects, triggersAgain = false, isStdoutFree = false }: CommandFrame,
+  { subjects, triggersAgain = false, isStdoutFree = false }: CommandOptions,
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
-  const startedAt = context.clock.now();
-  const started = context.clock.monotonic();
-  const elapsed = () => context.clock.monotonic() - started;
+  const { clock, errorsAsData, stderr, secrets } = context;
+  const startedAt = clock.now();
+  const started = clock.monotonic();
   const resources = new CommandResources(flags, subjects, isStdoutFree, context);
-  const { interruption } = resources;
   const run = async () => {
-    const outcome = await work(resources)
+    const ended = await work(resources)
       .finally(() => resources.closeSession())
-      .catch((error) => {
-        if (flags.report === undefined && !context.errorsAsData) throw error;
-        return failedOutcome(error, resources.subjects, startedAt, elapsed());
+      .catch(async (error) => {
+        await printErrors([factsOf(error)], flags, context);
+        return failedOutcome(error, resources.subjects, startedAt, clock.monotonic() - started);
       });
-    const { exit = exitOfRuns(outcome.runs), period = { startedAt, durationMs: elapsed() } } = outcome;
+    const { exit = exitOfSeveral(ended.runs.map(exitOf)) } = ended;
+    const { period = { startedAt, durationMs: clock.monotonic() - started } } = ended;
     const { mayHaveSent, pageOf } = resources;
-    const runs = outcome.runs.map((run) => ({
-      ...run,
-      page: run.id === undefined ? undefined : pageOf(run.id),
+    const runs = ended.runs.map((one) => ({
+      ...one,
+      page: one.id === undefined ? undefined : pageOf(one.id),
     }));
-    const ending = { ...outcome, outcomes: runs, exit, failures: [], triggersAgain, mayHaveSent };
-    if (outcome.isUnprinted && outcome.failure !== undefined && !context.errorsAsData)
-      await print([outcome.failure], flags, context);
-    const error = flags.report === undefined ? undefined : await describe(ending, context);
-    const unwritten = await resources.reports.write({ runs, exit, ...period, error });
-    const failures = unwritten.map(factsOf);
+    const describe = async (finalExit: Exit, failures: readonly Facts[]) => {
+      if (finalExit === ExitCode.ok) return undefined;
+      const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
+      const ending = { ...ended, outcomes: runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
+      return maskErrorData(describeEnding(ending), secrets);
+    };
+    const error = flags.report === undefined ? undefined : await describe(exit, []);
+    const failures = (await resources.reports.write({ runs, exit, ...period, error })).map(factsOf);
+    await printErrors(failures, flags, context);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
-    if (context.errorsAsData) await printData({ ...ending, exit: finalExit, failures }, context);
-    else await print(failures, flags, context);
+    const data = errorsAsData ? await describe(finalExit, failures) : undefined;
+    if (data !== undefined) {
+      const { errorLine } = await import('../../outcome/error-data.js');
+      await stderr.write(errorLine(data));
+    }
     return finalExit;
   };
   try {
-    return await interruption.raceToEnd(run().finally(() => resources.reports.close()));
+    return await resources.interruption.raceToEnd(run().finally(() => resources.reports.close()));
   } finally {
-    interruption.release();
+    resources.interruption.release();
   }
 }
 
-/** Returns the error that ended a command as the outcome of each run that was planned. */
-function failedOutcome(
-  error: unknown,
-  subjects: readonly Subject[],
-  startedAt: number,
-  durationMs: number,
-): CommandOutcome {
-  const facts = factsOf(error);
-  const ended = { run: undefined, state: stateOfError(facts), error: facts, startedAt, durationMs };
-  // After a usage error, nothing was planned.
-  const runs = facts.code === 'usage' ? [] : subjects.map((subject) => ({ ...subject, ...ended }));
-  return { runs, exit: exitOf(ended), failure: facts, isUnprinted: true };
-}
-
-/** Returns what ended a command as data; undefined if its exit code is 0. */
-async function describe(ending: CommandEnding, { secrets }: Context): Promise<ErrorData | undefined> {
-  if (ending.exit === ExitCode.ok) return undefined;
-  const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
-  return maskErrorData(describeEnding(ending), secrets);
-}
-
-/** Prints what ended a command as data. */
-async function printData(ending: CommandEnding, context: Context): Promise<void> {
-  const data = await describe(ending, context);
-  if (data === undefined) return;
-  const { errorLine } = await import('../../outcome/error-data.js');
-  await context.stderr.write(errorLine(data));
-}
-
-/** Prints errors as text. */
-async function print(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
-  if (errors.length === 0) return;
+/** Prints errors, unless they are data. */
+export async function printErrors(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
+  if (errors.length === 0 || context.errorsAsData) return;
   const { printError } = await import('../../view/errors/print-error.js');
   for (const facts of errors) await printError(facts, color, context);
 }
 
-const exitOfRuns = (runs: readonly Outcome[]) => exitOfSeveral(runs.map(exitOf));
+/** Returns the error that ended a command as the outcome of each run that was planned. */
+function failedOutcome(
+  thrown: unknown,
+  subjects: readonly Subject[],
+  startedAt: number,
+  durationMs: number,
+): CommandOutcome {
+  const error = factsOf(thrown);
+  // After a usage error, nothing was planned.
+  const planned = error.code === 'usage' ? [] : subjects;
+  const state = stateOfError(error);
+  const runs = planned.map((subject) => ({
+    ...subject,
+    run: undefined,
+    state,
+    error,
+    startedAt,
+    durationMs,
+  }));
+  return { runs, exit: exitOfError(error), failure: error };
+}
 
 /** What a command holds open until it ends. */
 class CommandResources {
@@ -204,8 +191,7 @@ class CommandResources {
       await flushHistory(history, reporter);
       await close();
     };
-    const isLogged = isInCi(context.env) && !context.stdout.isFile;
-    return { context, interruption, reporter, service, stdout, layout, isLogged, history };
+    return { context, interruption, reporter, service, stdout, layout, history };
   }
 
   /** Whether a trigger may have been sent: the session was opened for runs without an id. */
@@ -231,19 +217,13 @@ function keepOwnWords(flags: object, subjects: readonly Subject[], { secrets }: 
 async function flushHistory(history: History, reporter: Reporter): Promise<void> {
   const error = await history.flush();
   if (error === undefined) return;
-  const isHanging = error instanceof HistoryTimeoutError;
-  // A person may rely on @last; a pipeline without a home folder does not.
-  if (!reporter.presentation.live && !isHanging) {
-    reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
-    return;
-  }
+  const text = `the history cannot be written: ${describeSystemError(error)}`;
   // Node does not end a process while a file operation hangs.
-  const effect = isHanging
-    ? 'wfr cannot exit before it does, except by a signal'
-    : '@last does not refer to this run';
-  reporter.warn(
-    `the history cannot be written: ${describeSystemError(error)}; ${effect} (WFR_HISTORY=0 turns it off)`,
-  );
+  if (error instanceof HistoryTimeoutError)
+    reporter.warn(`${text}; wfr cannot exit before it does, except by a signal (WFR_HISTORY=0 turns it off)`);
+  // A person may rely on @last; a pipeline without a home folder does not.
+  else if (reporter.presentation.live) reporter.warn(`${text}; WFR_HISTORY=0 turns it off`);
+  else reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
 }
 
 /** Loads the HTTP client, which is imported nowhere else. */

@@ -359,23 +359,6 @@ describe('history: @last', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test.each(['status', 'watch'])(
-    '%s: @last without a base URL exits 2 and names the service in the history',
-    async (command) => {
-      const { env, wfr } = await startHistorySandbox();
-      const id = (await wfr('run', '-d', SLOW, 'label=x')).stdout.trim();
-      for (const text of ['@last', id.slice(0, 8)]) {
-        const { exitCode, stderr } = await runCli([command, text], {
-          env: { XDG_STATE_HOME: env.XDG_STATE_HOME },
-        });
-        expect(exitCode).toBe(2);
-        expect(stderr).toContain('no base URL');
-        expect(stderr).toContain(`${text} is a run at ${env.WFR_BASE_URL}`);
-        expect(stderr).toContain('pass --base-url http');
-      }
-    },
-  );
-
   test('run: a home folder that does not exist is not made, and -v says that no history is kept', async () => {
     const { env } = await startTestSandbox();
     const home = join(temporaryFolder(), 'none');

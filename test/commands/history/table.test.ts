@@ -233,38 +233,14 @@ describe('the beginning of a run id', () => {
     expect({ asked, stderr }).toEqual({ asked: [id], stderr: '' });
   });
 
-  test('the beginning of several UUIDs is sent as it is, and they are listed', async () => {
+  test('the beginning of several UUIDs is sent as it is', async () => {
     const { asked, stderr, exitCode } = await command(
       ['status', '30fa'],
       [...RUNS, { id: uuid('30fa0000'), status: 'FAILED' }],
     );
     expect({ asked, exitCode }).toEqual({ asked: ['30fa'], exitCode: 0 });
-    expect(stderr).toBe(
-      [
-        '30fa is sent as typed: 2 runs in the history begin with it',
-        `  ${uuid('30fa0000')}  FAILED  2026-01-02T03:04:05Z`,
-        `  ${uuid('30fa8c1e')}  RUNNING  2026-01-02T02:51:31Z\n`,
-      ].join('\n'),
-    );
+    expect(stderr).toContain('30fa is sent as typed: several runs begin with it');
   });
-
-  test.each([uuid('30fa0000'), '30fa0'])(
-    '%s of another service is not found, and the error names it',
-    async (id) => {
-      const service = await scriptedService((_request, reply) => reply.send(404));
-      const { env } = past(
-        [{ id: uuid('30fa0000'), baseUrl: 'https://other.example.com/' }],
-        `${service.baseUrl}/`,
-      );
-      for (const command of ['status', 'watch']) {
-        const { stderr, exitCode } = await runCli([command, id], { env, clock: new VirtualClock() });
-        expect(exitCode).toBe(5);
-        expect(stderr).toContain(
-          `It is a run of another service: wfr status --base-url https://other.example.com/ ${id}\n`,
-        );
-      }
-    },
-  );
 
   test('a whole id wins over a UUID that begins with it, and runs of other services do not count', async () => {
     const whole = await command(['status', '-o', 'id', '30fa'], [...RUNS, { id: '30fa' }]);

@@ -312,7 +312,7 @@ test('watch: Ctrl-C while several runs are watched exits 130 with one watch comm
     onOutput: (text) => text.includes('a  RUNNING') && text.includes('b  RUNNING') && signals.raise('SIGINT'),
   });
   expect(exitCode).toBe(130);
-  expect(stderr).toContain('Interrupted; the runs continue.\nTo watch them: wfr watch a b\n');
+  expect(stderr).toContain('Interrupted; 2 of 2 runs may still be running.\nTo watch them: wfr watch a b\n');
 });
 
 test('watch: without a terminal, an unchanged run prints one line each minute', async () => {

@@ -127,9 +127,13 @@ describe('the end of several runs', () => {
   });
 
   test.each([
-    [['a', 'b'], [], 'Interrupted; the runs continue.\nTo watch them: wfr watch a b\n'],
-    [['a', 'b', 'c'], ['c'], 'Interrupted; 2 of 3 runs continue.\nTo watch them: wfr watch a b\n'],
-    [['a', 'b'], ['b'], 'Interrupted; run a continues.\nTo watch it: wfr watch a\n'],
+    [['a', 'b'], [], 'Interrupted; 2 of 2 runs may still be running.\nTo watch them: wfr watch a b\n'],
+    [
+      ['a', 'b', 'c'],
+      ['c'],
+      'Interrupted; 2 of 3 runs may still be running.\nTo watch them: wfr watch a b\n',
+    ],
+    [['a', 'b'], ['b'], 'Interrupted; 1 of 2 runs may still be running.\nTo watch it: wfr watch a\n'],
   ])(
     'Ctrl-C while %j are watched, of which %j have ended, says once what continues',
     async (ids, ended, text) => {
