@@ -1,5 +1,6 @@
 /** Parses a config file and checks it against the table of settings. Loaded only where there is one. */
 import { UsageError } from '../errors.js';
+import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import {
   aboutName,
   aboutValue,
@@ -8,9 +9,15 @@ import {
   type JsonProblem,
   parseJsonFile,
 } from '../text/json/json-file.js';
-import { findNearest } from '../text/nearest.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { CONFIG_FILE, type ConfigContent, SETTINGS, type ValueSchema } from './settings-table.js';
+import { type ProfileSettings, SETTINGS, type Setting } from './settings-table.js';
+
+/** The content of a config file that passed the checks. */
+export interface ConfigContent {
+  $schema?: string;
+  defaultProfile?: string;
+  profiles?: Record<string, ProfileSettings>;
+}
 
 export interface ConfigFile {
   path: string;
@@ -18,6 +25,43 @@ export interface ConfigFile {
   /** Returns the line of a member, counted from 1, by the names that lead to it. */
   lineOf(...names: string[]): number;
 }
+
+export const CONFIG_FILE: Schema = {
+  type: 'object',
+  title: 'an object with profiles, such as {"profiles": {}}',
+  description:
+    'Settings of wfr. They contain no secret: the access token is in a separate file, or printed by a command.',
+  properties: {
+    $schema: {
+      type: 'string',
+      title: 'the location of this schema',
+      description: 'Lets an editor complete and check the file.',
+    },
+    defaultProfile: {
+      type: 'string',
+      title: 'the name of a profile',
+      description: 'The profile to use when neither --profile nor WFR_PROFILE names one.',
+    },
+    profiles: {
+      type: 'object',
+      title: 'an object of profiles by name',
+      description: 'Profiles by name, for --profile and WFR_PROFILE.',
+      propertyNames: {
+        type: 'string',
+        title: 'a profile name that is not empty and does not start with "-"',
+        pattern: /^[^-]/,
+      },
+      additionalProperties: {
+        type: 'object',
+        title: 'a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}',
+        description: 'A service, how to connect to it, and its workflows.',
+        properties: SETTINGS,
+        check: checkProfile,
+      },
+    },
+  },
+  check: checkDefaultProfile,
+};
 
 /** Parses a config file. Throws UsageError with every mistake in it. */
 export function parseConfig(file: Buffer, path: string): ConfigFile {
@@ -28,144 +72,50 @@ export function parseConfig(file: Buffer, path: string): ConfigFile {
 
 /** Returns every mistake in the content of a config file, and how to fix it; none if it is a ConfigContent. Quotes no secret. */
 export function checkConfig(content: unknown): JsonProblem[] {
-  return [...checkValue(content, CONFIG_FILE, []), ...checkReferences(content)];
+  return checkSchema(content, CONFIG_FILE, [], adviseOnSecret);
 }
 
-function checkValue(value: unknown, schema: ValueSchema, path: JsonPath): JsonProblem[] {
-  const { shorthand, declaration, required = [], items } = schema;
-  if (shorthand !== undefined && typeOf(value) === shorthand.type) return checkValue(value, shorthand, path);
-  if (typeOf(value) !== schema.type || !isAllowed(value, schema))
-    return [aboutValue(path, describeInvalidValue(value, schema, path))];
-  if (Array.isArray(value) && items !== undefined)
-    return value.flatMap((item, index) => checkValue(item, items, [...path, index]));
-  if (declaration !== undefined)
-    return declaration.check(value).map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
-  const members = Object.entries(asObject(value));
-  const missing = required.filter((name) => !members.some(([member]) => member === name));
-  return [
-    ...missing.map((name) => aboutName(path, `${quote(path.at(-1))} requires ${quote(name)}`)),
-    ...members.flatMap(([name, member]) => checkMember(name, member, schema, [...path, name])),
-  ];
-}
-
-function checkMember(name: string, value: unknown, schema: ValueSchema, path: JsonPath): JsonProblem[] {
-  const { properties = {}, additionalProperties, propertyNames } = schema;
-  const property = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-  if (property === undefined)
-    return [aboutName(path, describeUnknownSetting(name, value, path, Object.keys(properties)))];
-  const problems = checkValue(value, property, path);
-  if (propertyNames === undefined || isAllowed(name, propertyNames)) return problems;
-  const { title, description, examples } = propertyNames;
-  const message = `${title} ${quote(name)} ${description}; use one such as ${quote(examples[0])}`;
-  return [aboutName(path, message), ...problems];
-}
-
-function isAllowed(value: unknown, { pattern, enum: choices, minItems = 0 }: ValueSchema): boolean {
-  if (typeof value === 'string') return (pattern?.test(value) ?? true) && (choices?.includes(value) ?? true);
-  return !Array.isArray(value) || value.length >= minItems;
+function checkDefaultProfile(file: unknown): JsonProblem[] {
+  const { defaultProfile, profiles } = asObject(file);
+  const known = Object.keys(asObject(profiles));
+  if (typeof defaultProfile !== 'string' || known.includes(defaultProfile)) return [];
+  const choices = known.length === 0 ? 'the file has no profiles' : `choose one of ${known.join(', ')}`;
+  return [aboutValue(['defaultProfile'], `unknown profile ${JSON.stringify(defaultProfile)}; ${choices}`)];
 }
 
 /** Checks the settings that depend on others. */
-function checkReferences(content: unknown): JsonProblem[] {
-  const { defaultProfile, profiles } = asObject(content);
-  const known = Object.keys(asObject(profiles));
-  const problems = Object.entries(asObject(profiles)).flatMap(([name, profile]) =>
-    checkProfile(asObject(profile), ['profiles', name]),
-  );
-  if (typeof defaultProfile === 'string' && !known.includes(defaultProfile)) {
-    const choices = known.length === 0 ? 'the file has no profiles' : `valid profiles: ${known.join(', ')}`;
-    problems.push(aboutValue(['defaultProfile'], `unknown profile ${quote(defaultProfile)}; ${choices}`));
-  }
-  return problems;
-}
-
-function checkProfile(profile: Readonly<Record<string, unknown>>, path: JsonPath): JsonProblem[] {
+function checkProfile(value: unknown, path: JsonPath): JsonProblem[] {
+  const profile = asObject(value);
   const problems: JsonProblem[] = [];
   const has = (name: string) => Object.hasOwn(profile, name);
-  for (const [name, { isBoundToBaseUrl, excludes, requires }] of Object.entries(SETTINGS)) {
+  for (const [name, { requires = [], excludes }] of Object.entries<Setting>(SETTINGS)) {
     if (!has(name)) continue;
-    const report = (problem: string) =>
-      problems.push(aboutName([...path, name], `${quote(name)} ${problem}`));
-    const missing = [isBoundToBaseUrl && 'baseUrl', requires].find((one) => one && !has(one));
-    if (missing) report(`requires ${quote(missing)} in the same profile`);
-    else if (excludes && has(excludes)) report(`and ${quote(excludes)} cannot be used together; remove one`);
+    const report = (problem: string) => problems.push(aboutName([...path, name], `"${name}" ${problem}`));
+    const missing = requires.find((one) => !has(one));
+    if (missing !== undefined) report(`requires "${missing}" in the same profile`);
+    else if (excludes && has(excludes)) report(`and "${excludes}" cannot be used together; remove one`);
   }
-  const { baseUrl } = profile;
-  const problem =
-    typeof baseUrl === 'string'
-      ? baseUrlProblem(baseUrl, profile.allowHttp === true, '"allowHttp": true')
-      : undefined;
-  if (problem !== undefined)
-    problems.push(
-      aboutValue([...path, 'baseUrl'], `"baseUrl" ${redactUrl(String(baseUrl)) || '""'}: ${problem}`),
-    );
-  return problems;
+  const { baseUrl, allowHttp } = profile;
+  if (typeof baseUrl !== 'string') return problems;
+  const problem = baseUrlProblem(baseUrl, allowHttp === true, '"allowHttp": true');
+  const about = `"baseUrl" ${redactUrl(baseUrl) || '""'}: ${problem}`;
+  return problem === undefined ? problems : [...problems, aboutValue([...path, 'baseUrl'], about)];
 }
 
-const SECRET_ADVICE =
-  'appears to contain a secret; keep it out of the config file: set "tokenFile" to the path of a file that contains it,' +
-  ' or "tokenCommand" to a command that prints it';
-
-function describeUnknownSetting(
-  name: string,
-  value: unknown,
-  path: JsonPath,
-  known: readonly string[],
-): string {
-  const plain = lettersOf(name);
-  const hasAuthorization = /^headers?$/.test(plain) && /authorization/i.test(JSON.stringify(value));
-  if (namesSecret(name) || hasAuthorization) return `${quote(name)} ${SECRET_ADVICE}`;
-  const similar = known.find((other) => isSimilar(lettersOf(other), plain)) ?? findNearest(name, known);
-  if (similar !== undefined) return `unknown setting ${quote(name)}; did you mean ${quote(similar)}?`;
-  if (path.length === 1 && Object.hasOwn(SETTINGS, name)) {
-    return `${quote(name)} must be inside a profile: {"profiles": {"<name>": {${quote(name)}: ...}}}`;
-  }
-  return `unknown setting ${quote(name)}; valid settings: ${known.join(', ')}`;
-}
-
-function describeInvalidValue(value: unknown, schema: ValueSchema, path: JsonPath): string {
-  const isWrongType = typeOf(value) !== schema.type;
-  const isListItem = typeof path.at(-1) === 'number';
-  const setting = String(path.at(isListItem ? -2 : -1) ?? '');
-  const isSensitive = schema.isSensitive === true || namesSecret(setting);
-  if (!isWrongType && isSensitive && typeof value === 'string' && value !== '')
-    return `${quote(setting)} ${SECRET_ADVICE}`;
-  const subject =
-    path.length === 0 ? 'the file' : isListItem ? `each part of ${quote(setting)}` : quote(setting);
-  const found = isWrongType ? (NOUNS[typeOf(value)] ?? String(value)) : quote(value);
-  // Where the title names every choice, an example adds nothing.
-  const isChoice = schema.enum !== undefined || schema.type === 'boolean';
-  const example = isChoice ? '' : `, such as ${quote(schema.examples[0])}`;
-  return `${subject} must be ${schema.title}${example}; found ${found}`;
-}
-
-const NAMES_SECRET =
+const SECRET_NAME =
   /token(?!file|command)|passw|passphrase|^pass$|pwd|secret|(api|access|private)key|credential|^auth|bearer/;
 
-function namesSecret(name: string): boolean {
-  return NAMES_SECRET.test(lettersOf(name));
-}
-
-function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z]/g, '');
-}
-
-function isSimilar(a: string, b: string): boolean {
-  return b.length > 3 && (a.startsWith(b) || b.startsWith(a));
-}
-
-function quote(value: unknown): string {
-  return JSON.stringify(value);
-}
-
-const NOUNS: Readonly<Record<string, string>> = {
-  array: 'a list',
-  object: 'an object',
-  string: 'a string',
-  number: 'a number',
-};
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
+/** Returns what to do with a secret, where a value that is unknown or invalid may be one. */
+function adviseOnSecret(name: string, value: unknown, setting: Setting | undefined): string | undefined {
+  const letters = name.toLowerCase().replace(/[^a-z]/g, '');
+  const isNamed = SECRET_NAME.test(letters);
+  const isHeader = /^headers?$/.test(letters) && /authorization/i.test(JSON.stringify(value));
+  const mayBeSecret =
+    setting === undefined
+      ? isNamed || isHeader
+      : (isNamed || setting.isSensitive) && setting.type === typeof value && value !== '';
+  return mayBeSecret
+    ? `${JSON.stringify(name)} appears to contain a secret; keep it out of the config file: set "tokenFile" to the path of a` +
+        ' file that contains it, or "tokenCommand" to a command that prints it'
+    : undefined;
 }

@@ -49,15 +49,16 @@ export function resolveSetting(name: SettingName, sources: SettingSources): RawS
 /** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
 export function settingValues(name: SettingName, sources: SettingSources): RawSetting[] {
   const { flags, profile, context } = sources;
-  const { flag = '', variable = '', isBoundToBaseUrl, default: defaultValue } = SETTINGS[name];
+  const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
   const values: RawSetting[] = [];
   const add = (value: string | boolean | undefined, source: SettingSource) => {
     if (value !== undefined) values.push({ text: String(value), source });
   };
   add(flags[name], { kind: 'flag', name: flag });
   add(context.env[variable] || undefined, { kind: 'variable', name: variable });
-  const isForOtherOrigin = () => isOtherOrigin(resolveSetting('baseUrl', sources), profile);
-  if (profile?.settings[name] !== undefined && !(isBoundToBaseUrl && isForOtherOrigin()))
+  const isWithheld = () =>
+    requires.includes('baseUrl') && isOtherOrigin(resolveSetting('baseUrl', sources), profile);
+  if (profile?.settings[name] !== undefined && !isWithheld())
     add(profile.settings[name], profile.sourceOf(name));
   add(defaultValue, { kind: 'default' });
   return values;

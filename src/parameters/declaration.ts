@@ -2,7 +2,8 @@
  * The declared parameters of a workflow's Start Node: `{"invoice": "document", "amount?": "number"}`. Profiles of the
  * config file and workflow files of the sandbox have the same syntax.
  */
-import { aboutName, aboutValue, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
+import { checkSchema, type Schema } from '../text/json/check-schema.js';
+import { aboutName, asObject, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 
 const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
@@ -22,101 +23,78 @@ export type Parameters = ReadonlyMap<string, Parameter>;
 
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[/](\*|[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})$/;
 
-/** The declaration as JSON Schema (draft-07), for editors. */
-export const PARAMETERS_SCHEMA = {
-  type: 'object',
-  propertyNames: { pattern: '^(?!\\??$)' },
-  additionalProperties: {
-    anyOf: [
-      { enum: PARAMETER_TYPES },
-      {
-        type: 'object',
-        properties: {
-          type: { enum: PARAMETER_TYPES, description: 'The type of the value.' },
-          description: { type: 'string', minLength: 1, description: 'Shown by wfr help and completion.' },
-          accept: {
-            type: 'array',
-            minItems: 1,
-            items: { type: 'string', pattern: MEDIA_TYPE.source },
-            description: 'The accepted media types of a document, such as application/pdf or image/*.',
-            examples: [['application/pdf']],
-          },
-        },
-        required: ['type'],
-        dependencies: { accept: { properties: { type: { const: 'document' } } } },
-        additionalProperties: false,
-      },
-    ],
-  },
+const TYPE: Schema = {
+  type: 'string',
+  title: `one of ${PARAMETER_TYPES.join(', ')}`,
+  description: 'The type of the value.',
+  enum: PARAMETER_TYPES,
 };
 
-/** Parses a declaration. The parameters are complete only if there are no problems. */
-export function parseParameters(declaration: unknown): { parameters: Parameters; problems: JsonProblem[] } {
-  const parameters = new Map<string, Parameter>();
-  const problems: JsonProblem[] = [];
-  if (!isObject(declaration))
-    return {
-      parameters,
-      problems: [aboutValue([], '"parameters" must be an object of types by parameter name')],
-    };
-  for (const [key, value] of Object.entries(declaration)) {
-    const isOptional = key.endsWith('?');
-    const name = isOptional ? key.slice(0, -1) : key;
-    if (name === '') problems.push(aboutName([key], `${quote(key)} must have a name`));
-    if (parameters.has(name)) problems.push(aboutName([key], `${quote(key)} is declared twice`));
-    const fields = isObject(value) ? value : { type: value };
-    problems.push(...checkFields(fields, value, [key]));
-    parameters.set(name, { ...(fields as object as Parameter), name, isOptional });
-  }
-  return { parameters, problems };
+export const PARAMETERS_SCHEMA: Schema = {
+  type: 'object',
+  title: 'an object of types by parameter name, such as {"invoice": "document", "amount?": "number"}',
+  description:
+    'The parameters of the Start Node. A name that ends with ? is optional. Inputs are checked before anything is sent.',
+  propertyNames: { type: 'string', title: 'a name that is not empty', pattern: /^(?!\??$)/ },
+  additionalProperties: {
+    type: 'object',
+    title: `${TYPE.title}, or an object with "type"`,
+    shorthand: TYPE,
+    required: ['type'],
+    properties: {
+      type: TYPE,
+      description: {
+        type: 'string',
+        title: 'a text that is not empty',
+        description: 'Shown by wfr help and completion.',
+        pattern: /[\s\S]/,
+      },
+      accept: {
+        type: 'array',
+        title: 'a list of media types, such as ["application/pdf"]',
+        description: 'The accepted media types of a document.',
+        minItems: 1,
+        items: { type: 'string', title: 'a media type, such as "application/pdf"', pattern: MEDIA_TYPE },
+      },
+    },
+    jsonSchema: { dependencies: { accept: { properties: { type: { const: 'document' } } } } },
+  },
+  check: checkDeclarations,
+};
+
+/** Checks what concerns several members. */
+function checkDeclarations(declaration: unknown, path: JsonPath): JsonProblem[] {
+  const members = asObject(declaration);
+  return Object.entries(members).flatMap(([key, value]) => {
+    const isTwice = key.endsWith('?') && Object.hasOwn(members, key.slice(0, -1));
+    const { accept, type } = asObject(value);
+    const isNoDocument = accept !== undefined && type !== 'document';
+    return [
+      ...(isTwice ? [aboutName([...path, key], `${JSON.stringify(key)} is declared twice`)] : []),
+      ...(isNoDocument ? [aboutName([...path, key, 'accept'], '"accept" requires the type document')] : []),
+    ];
+  });
+}
+
+/** Parses a declaration, which is at this place of a file. The parameters are complete only if there are no problems. */
+export function parseParameters(declaration: unknown, path: JsonPath) {
+  return { parameters: declare(declaration), problems: checkSchema(declaration, PARAMETERS_SCHEMA, path) };
 }
 
 /** Returns the parameters of a declaration that was checked before, or is part of wfr. */
 export function declare(declaration: unknown): Parameters {
-  return parseParameters(declaration).parameters;
+  const entries = Object.entries(asObject(declaration)).map(([key, value]) => {
+    const fields = (isObject(value) ? value : { type: value }) as Omit<Parameter, 'name' | 'isOptional'>;
+    const name = key.replace(/\?$/, '');
+    return [name, { ...fields, name, isOptional: key.endsWith('?') }] as const;
+  });
+  return new Map(entries);
 }
 
 /** Describes what a parameter takes, for people: `document (application/pdf), optional: The scanned invoice`. */
 export function describeParameter({ type, accept, isOptional, description }: Parameter): string {
   const types = accept === undefined ? '' : ` (${accept.join(', ')})`;
   return `${type}${types}${isOptional ? ', optional' : ''}${description === undefined ? '' : `: ${description}`}`;
-}
-
-function checkFields(
-  { type, description, accept, ...others }: Record<string, unknown>,
-  value: unknown,
-  path: JsonPath,
-): JsonProblem[] {
-  const problems = Object.keys(others).map((field) =>
-    aboutName([...path, field], `${quote(field)} is unknown; expected type, description, accept`),
-  );
-  const types = PARAMETER_TYPES.join(', ');
-  if (isObject(value) && type === undefined)
-    problems.push(aboutValue(path, `${quote(path[0])} must have a "type": ${types}`));
-  else if (!PARAMETER_TYPES.some((known) => known === type)) {
-    const nearest = typeof type === 'string' ? findNearest(type, PARAMETER_TYPES) : undefined;
-    const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-    const [place, subject] = isObject(value) ? [[...path, 'type'], 'type'] : [path, path[0]];
-    problems.push(aboutValue(place, `${quote(subject)} must be one of ${types}${suggestion}`));
-  }
-  if (description !== undefined && (typeof description !== 'string' || description === ''))
-    problems.push(aboutValue([...path, 'description'], '"description" must be a non-empty string'));
-  if (accept !== undefined && !isListOfMediaTypes(accept))
-    problems.push(
-      aboutValue([...path, 'accept'], '"accept" must be a list of media types, such as ["application/pdf"]'),
-    );
-  if (accept !== undefined && type !== 'document')
-    problems.push(aboutName([...path, 'accept'], '"accept" requires the type document'));
-  return problems;
-}
-
-function isListOfMediaTypes(value: unknown): boolean {
-  const isMediaType = (entry: unknown) => typeof entry === 'string' && MEDIA_TYPE.test(entry);
-  return Array.isArray(value) && value.length > 0 && value.every(isMediaType);
-}
-
-function quote(value: unknown): string {
-  return JSON.stringify(value);
 }
 
 /** What an input is, as the service sees it. */

@@ -111,7 +111,7 @@ function checkShape(value: unknown, shape: Shape, path: JsonPath): JsonProblem[]
 
 /** Returns the mistakes in the parameters of a workflow, and in what refers to them and to its steps. */
 function checkNames(workflow: Readonly<Record<string, unknown>>): JsonProblem[] {
-  const { parameters, problems } = parseParameters(workflow.parameters);
+  const { parameters, problems } = parseParameters(workflow.parameters, []);
   const { step, when } = asObject(workflow.failure);
   const steps = listIn(workflow.steps).map((one) => asObject(one).name);
   const isStep = step === undefined || steps.includes(step);

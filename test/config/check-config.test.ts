@@ -18,7 +18,7 @@ type InvalidFile = [name: string, text: string | Buffer, ...errors: string[]];
 
 const INVALID_FILES: InvalidFile[] = [
   ['an empty file', '', '1:1: the file is empty; expected a JSON object'],
-  ['a list', '[]', '1:1: the file must be an object with profiles, such as {"profiles":{}}; found a list'],
+  ['a list', '[]', '1:1: the file must be an object with profiles, such as {"profiles": {}}; found a list'],
   [
     'a truncated file',
     '{\n  "profiles": {',
@@ -74,33 +74,33 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'an unknown setting',
     profile('{\n"color": 1}'),
-    '2:1: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '2:1: unknown key "color"; expected baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
   [
     'a misspelled setting',
     profile('{"base_url": ""}'),
-    '1:21: unknown setting "base_url"; did you mean "baseUrl"?',
+    '1:21: unknown key "base_url"; did you mean "baseUrl"?',
   ],
   [
     'a setting outside a profile',
     '{"interval": "2s"}',
-    '1:2: "interval" must be inside a profile: {"profiles": {"<name>": {"interval": ...}}}',
+    '1:2: unknown key "interval"; expected $schema, defaultProfile, profiles',
   ],
   [
     'a setting with a typo',
     profile('{"timout": "1m"}'),
-    '1:21: unknown setting "timout"; did you mean "timeout"?',
+    '1:21: unknown key "timout"; did you mean "timeout"?',
   ],
   [
     'an unknown setting named like an object property',
     '{"constructor": 1, "__proto__": 2}',
-    '1:2: unknown setting "constructor"; valid settings: $schema, defaultProfile, profiles',
-    '1:20: unknown setting "__proto__"; valid settings: $schema, defaultProfile, profiles',
+    '1:2: unknown key "constructor"; expected $schema, defaultProfile, profiles',
+    '1:20: unknown key "__proto__"; expected $schema, defaultProfile, profiles',
   ],
   [
     'an unknown default profile',
     '{"defaultProfile": "q", "profiles": {"a": {}, "b": {}}}',
-    '1:20: unknown profile "q"; valid profiles: a, b',
+    '1:20: unknown profile "q"; choose one of a, b',
   ],
   [
     'a default profile in a file without profiles',
@@ -110,17 +110,17 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a default profile that is not a string',
     '{"defaultProfile": 1}',
-    '1:20: "defaultProfile" must be the name of a profile, such as "production"; found a number',
+    '1:20: "defaultProfile" must be the name of a profile; found a number',
   ],
   [
     'a profile that is not an object',
     profile('"x"'),
-    '1:20: "p" must be a profile, such as {"baseUrl":"https://workflows.example.com/api/v1"}; found a string',
+    '1:20: "p" must be a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}; found a string',
   ],
   [
     'a profile name that looks like a flag',
     '{"profiles": {"-p": {}}}',
-    '1:15: profile name "-p" must not be empty or start with "-"; use one such as "production"',
+    '1:15: "-p" must be a profile name that is not empty and does not start with "-"',
   ],
   [
     'a base URL without a scheme',
@@ -146,12 +146,12 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a misspelled tokenFile',
     profile('{"token-file": "x"}'),
-    '1:21: unknown setting "token-file"; did you mean "tokenFile"?',
+    '1:21: unknown key "token-file"; did you mean "tokenFile"?',
   ],
   [
     'a profile that is a number',
     '{"profiles": {"1": 2}}',
-    '1:20: "1" must be a profile, such as {"baseUrl":"https://workflows.example.com/api/v1"}; found a number',
+    '1:20: "1" must be a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}; found a number',
   ],
   [
     'a setting named Authorization',
@@ -209,17 +209,17 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'an empty tokenCommand',
     profile(`{${AT_SERVICE}, "tokenCommand": []}`),
-    '1:69: "tokenCommand" must be a list of a command and its arguments, such as ["pass","show","workflows"]; found []',
+    '1:69: "tokenCommand" must be a list of a command and its arguments, such as ["pass", "show", "workflows"]; found []',
   ],
   [
     'a tokenCommand that is a string',
     profile(`{${AT_SERVICE}, "tokenCommand": "pass show s3cret"}`),
-    '1:69: "tokenCommand" must be a list of a command and its arguments, such as ["pass","show","workflows"]; found a string',
+    '1:69: "tokenCommand" must be a list of a command and its arguments, such as ["pass", "show", "workflows"]; found a string',
   ],
   [
     'a number in tokenCommand',
     profile(`{${AT_SERVICE}, "tokenCommand": ["pass", 3]}`),
-    '1:78: each part of "tokenCommand" must be a string, such as "pass"; found a number',
+    '1:78: each of "tokenCommand" must be a string; found a number',
   ],
   [
     'both tokenFile and tokenCommand',
@@ -274,29 +274,29 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a workflow name that is a UUID',
     profile(`{"workflows": {"${UUID.replaceAll('-', '')}": "${UUID}"}}`),
-    `1:35: workflow name "${UUID.replaceAll('-', '')}" must not be empty, start with "-", or contain a UUID or a URL; use one such as "invoice"`,
+    `1:35: "${UUID.replaceAll('-', '')}" must be a workflow name, which is not empty, does not start with "-", and contains neither a UUID nor a URL`,
   ],
   [
     'a workflow name that is a URL',
     profile(`{"workflows": {"https://h/w": "${UUID}"}}`),
-    '1:35: workflow name "https://h/w" must not be empty, start with "-", or contain a UUID or a URL; use one such as "invoice"',
+    '1:35: "https://h/w" must be a workflow name, which is not empty, does not start with "-", and contains neither a UUID nor a URL',
   ],
   [
     'a workflow name with punctuation',
     profile('{"workflows": {"a/b~c d%23#ä": 1}}'),
-    `1:51: "a/b~c d%23#ä" must be the UUID of a workflow, or an object with "id" and "parameters", such as "${UUID}"; found a number`,
+    `1:51: "a/b~c d%23#ä" must be the UUID of a workflow, or an object with "id" and "parameters"; found a number`,
   ],
   [
     'a workflow object without an id and with an unknown key',
     profile('{"workflows": {\n"a": {"params": {}}}}'),
     '2:1: "a" requires "id"',
-    '2:7: unknown setting "params"; valid settings: id, parameters',
+    '2:7: unknown key "params"; expected id, parameters',
   ],
   [
     'a workflow object whose id is not a UUID',
     profile('{"workflows": {"a": {"id": "b", "parameters": []}}}'),
     `1:47: "id" must be the UUID of a workflow, such as "${UUID}"; found "b"`,
-    '1:66: "parameters" must be an object of types by parameter name, such as {"invoice":"document","customer":"string","amount?":"number"}; found a list',
+    '1:66: "parameters" must be an object of types by parameter name, such as {"invoice": "document", "amount?": "number"}; found a list',
   ],
   [
     'declared parameters with mistakes',
@@ -309,23 +309,23 @@ const INVALID_FILES: InvalidFile[] = [
 "s": {"type": "string", "accept": ["application/pdf"], "description": "", "typ": 1},
 "o": {}
 }}}}`),
-    '2:6: "n" must be one of string, document, number, boolean, object, array; did you mean number?',
-    '3:6: "m" must be one of string, document, number, boolean, object, array',
-    '4:1: "" must have a name',
+    '2:6: "n" must be one of string, document, number, boolean, object, array; did you mean "number"?',
+    '3:6: "m" must be one of string, document, number, boolean, object, array, or an object with "type"; found a number',
+    '4:1: "" must be a name that is not empty',
     '5:16: "x?" is declared twice',
-    '6:17: "accept" must be a list of media types, such as ["application/pdf"]',
+    '6:18: each of "accept" must be a media type, such as "application/pdf"; found "pdf"',
     '7:25: "accept" requires the type document',
-    '7:71: "description" must be a non-empty string',
-    '7:75: "typ" is unknown; expected type, description, accept',
-    '8:6: "o" must have a "type": string, document, number, boolean, object, array',
+    '7:71: "description" must be a text that is not empty; found ""',
+    '7:75: unknown key "typ"; did you mean "type"?',
+    '8:1: "o" requires "type"',
   ],
   [
     'several mistakes',
     '{\r\n"x": 1,\r\n"profiles": {"p": {"timeout": "",\r\n "timeout": "x", "color": 1}}\r\n}',
-    '2:1: unknown setting "x"; valid settings: $schema, defaultProfile, profiles',
+    '2:1: unknown key "x"; expected $schema, defaultProfile, profiles',
     '4:2: duplicate name "timeout"; remove one of the two',
     '4:13: "timeout" must be a duration, such as "10m"; found "x"',
-    '4:18: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '4:18: unknown key "color"; expected baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
 ];
 

@@ -1,5 +1,7 @@
 /** The table of settings as the JSON Schema that editors read: config.schema.json, written by `npm run schema`. */
-import { CONFIG_FILE, SETTINGS, type Setting, type ValueSchema } from '../../src/config/settings-table.js';
+import { CONFIG_FILE } from '../../src/config/check-config.js';
+import { SETTINGS, type Setting } from '../../src/config/settings-table.js';
+import type { Schema } from '../../src/text/json/check-schema.js';
 
 type Json = Record<string, unknown>;
 
@@ -8,24 +10,14 @@ export function createJsonSchema(): Json {
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...toJsonSchema(CONFIG_FILE) };
 }
 
-function toJsonSchema(schema: ValueSchema): Json {
+function toJsonSchema(schema: Schema): Json {
   if (schema.shorthand !== undefined) {
     const { shorthand, description, ...object } = schema;
     return { description, anyOf: [toJsonSchema(shorthand), toJsonSchema(object)] };
   }
-  // All properties of either kind of schema, each of which may be missing.
-  const setting: Partial<Setting> = schema;
-  const {
-    flag,
-    variable,
-    isBoundToBaseUrl,
-    excludes,
-    requires,
-    isSensitive,
-    pattern,
-    declaration,
-    ...keywords
-  } = setting;
+  const setting: Setting = schema;
+  const { flag, variable, excludes, requires, isSensitive, pattern, check, jsonSchema, ...keywords } =
+    setting;
   const { items, propertyNames, properties, additionalProperties, ...plain } = keywords;
   const overriddenBy = [flag, variable].filter((name) => name !== undefined).join(', ');
   return {
@@ -39,17 +31,13 @@ function toJsonSchema(schema: ValueSchema): Json {
     ...(setting.type === 'object' && {
       additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : false,
     }),
-    ...declaration?.jsonSchema,
+    ...jsonSchema,
   };
 }
 
 /** What a setting requires of the others in its profile. */
-function requirements({ isBoundToBaseUrl, excludes, requires }: Setting): Json | undefined {
-  if (!isBoundToBaseUrl) return undefined;
-  return {
-    required: ['baseUrl', ...(requires ? [requires] : [])],
-    ...(excludes && { properties: { [excludes]: false } }),
-  };
+function requirements({ excludes, requires }: Setting): Json | undefined {
+  return requires && { required: requires, ...(excludes && { properties: { [excludes]: false } }) };
 }
 
 /** Maps the values of an object, and leaves out those that become undefined. */

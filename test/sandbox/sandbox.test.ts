@@ -370,30 +370,30 @@ describe('wfr sandbox --workflows', () => {
     [{ workflows: [{ ...valid, id: '' }] }, '"id" must be a non-empty string'],
     [{ workflows: [valid, valid] }, '"id" must be unique'],
     [{ workflows: [{ ...valid, parameters: { n: 'int' } }] }, '"n" must be one of string, document'],
-    [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean number?'],
+    [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean "number"?'],
     [
       { workflows: [{ ...valid, parameters: [] }] },
       '"parameters" must be an object of types by parameter name',
     ],
-    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, '"?" must have a name'],
+    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, '"?" must be a name that is not empty'],
     [{ workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] }, '"n?" is declared twice'],
-    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, '"n" must have a "type": string'],
+    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, '"n" requires "type"'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'strng' } } }] },
-      '"type" must be one of string, document, number, boolean, object, array; did you mean string?',
+      '"type" must be one of string, document, number, boolean, object, array; did you mean "string"?',
     ],
     [{ workflows: [{ ...valid, parameters: { n: { type: null } } }] }, '"type" must be one of'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'number', typ: 1 } } }] },
-      '"typ" is unknown; expected type, description, accept',
+      'unknown key "typ"; did you mean "type"?',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', description: '' } } }] },
-      '"description" must be a non-empty string',
+      '"description" must be a text that is not empty',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: ['pdf'] } } }] },
-      '"accept" must be a list of media types, such as ["application/pdf"]',
+      'each of "accept" must be a media type',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: [] } } }] },

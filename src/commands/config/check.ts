@@ -5,12 +5,11 @@
 
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { checkConfig } from '../../config/check-config.js';
+import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
 import { readNamedFile, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exitOfError } from '../../outcome/outcome.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { redactUrl } from '../../config/base-url.js';
-import { checkConfig } from '../../config/check-config.js';
+import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import {
   type ConfigLocation,
   chooseProfile,
@@ -20,7 +20,7 @@ import {
   type SettingSources,
   settingValues,
 } from '../../config/resolve-setting.js';
-import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
+import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
@@ -189,7 +189,8 @@ function createFirstConfig(flags: ServiceFlags, context: Context): ConfigContent
     const value = name === 'tokenCommand' || name === 'workflows' ? undefined : flags[name];
     return value === undefined ? [] : [[name, isPath(name) ? toAbsolute(name, value, context) : value]];
   });
-  const settings = { baseUrl: SETTINGS.baseUrl.examples[0], ...Object.fromEntries(given), workflows: {} };
+  const example = 'https://workflows.example.com/api/v1';
+  const settings = { baseUrl: example, ...Object.fromEntries(given), workflows: {} };
   const content = { defaultProfile: profile, profiles: { [profile]: settings } };
   const problems = checkConfig(content).map((problem) => describeFlag(problem, flags));
   if (problems.length > 0) throw new UsageError(problems);

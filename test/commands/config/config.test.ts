@@ -138,10 +138,10 @@ describe('config init', () => {
       '--base-url http://h: would send the token unencrypted; use https://, or --allow-http',
     ],
     [['--base-url', ''], '--base-url "": has no scheme'],
-    [['--profile', '-x'], '--profile: profile name "-x" must not be empty or start with "-"'],
-    [['--profile', ''], '--profile: profile name "" must not be empty or start with "-"'],
+    [['--profile', '-x'], '--profile: "-x" must be a profile name that is not empty'],
+    [['--profile', ''], '--profile: "" must be a profile name that is not empty'],
     [['--token-file', '-'], '--token-file -: a profile requires a file'],
-    [['--token-file', ''], '--token-file: must be the path of a file that contains the access token'],
+    [['--token-file', ''], '--token-file: must be the path of a file with the access token'],
     [['--interval', 'soon'], '--interval soon: must be a duration of at least 1ms'],
     [['--workflow-id-field', 'x'], '--workflow-id-field x: must be auto, worfklowId, workflowId or both'],
   ])('config init: %j exits 2 and writes nothing', async (args, message) => {

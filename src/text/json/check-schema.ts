@@ -1,0 +1,106 @@
+/** Checks a value of a JSON file that a person writes: each mistake has its place and how to fix it. */
+import { findNearest } from '../nearest.js';
+import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from './json-file.js';
+
+/** What a value may be, in keywords of JSON Schema. */
+export interface Schema {
+  type: 'string' | 'boolean' | 'array' | 'object';
+  /** Completes the message "must be …". */
+  title: string;
+  description?: string;
+  default?: string | boolean;
+  enum?: readonly string[];
+  pattern?: RegExp;
+  minItems?: number;
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+  additionalProperties?: Schema;
+  propertyNames?: Schema;
+  /** The properties that must not be missing. */
+  required?: readonly string[];
+  /** What may stand in place of an object. */
+  shorthand?: Schema;
+  /** Checks what these keywords do not express. */
+  check?(value: unknown, path: JsonPath): readonly JsonProblem[];
+  /** Keywords of JSON Schema for what `check` checks. */
+  jsonSchema?: object;
+}
+
+/** Returns what to say instead about a name or a value that may be a secret. */
+type Advise = (name: string, value: unknown, schema: Schema | undefined) => string | undefined;
+
+/** Returns every mistake in a value. */
+export function checkSchema(
+  value: unknown,
+  schema: Schema,
+  path: JsonPath,
+  advise: Advise = () => undefined,
+): JsonProblem[] {
+  const { shorthand, items, required = [], properties = {}, additionalProperties, propertyNames } = schema;
+  if (shorthand !== undefined && typeOf(value) === shorthand.type)
+    return checkSchema(value, shorthand, path, advise);
+  if (!isValid(value, schema)) {
+    const name = path.findLast((segment) => typeof segment === 'string');
+    return [aboutValue(path, advise(name ?? '', value, schema) ?? describeInvalid(value, schema, path))];
+  }
+  const problems = [...(schema.check?.(value, path) ?? [])];
+  if (Array.isArray(value) && items !== undefined)
+    problems.push(...value.flatMap((item, index) => checkSchema(item, items, [...path, index], advise)));
+  const members = asObject(value);
+  for (const name of required)
+    if (!Object.hasOwn(members, name)) problems.push(aboutName(path, `${nameOf(path)} requires "${name}"`));
+  for (const [name, member] of Object.entries(members)) {
+    const place = [...path, name];
+    const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    if (propertyNames !== undefined && !isValid(name, propertyNames))
+      problems.push(aboutName(place, `${quote(name)} must be ${propertyNames.title}`));
+    if (known !== undefined) problems.push(...checkSchema(member, known, place, advise));
+    else {
+      const unknown = describeUnknown(name, Object.keys(properties));
+      problems.push(aboutName(place, advise(name, member, undefined) ?? unknown));
+    }
+  }
+  return problems;
+}
+
+function isValid(value: unknown, { type, pattern, enum: choices, minItems = 0 }: Schema): boolean {
+  if (typeOf(value) !== type) return false;
+  if (typeof value === 'string') return (pattern?.test(value) ?? true) && (choices?.includes(value) ?? true);
+  return !Array.isArray(value) || value.length >= minItems;
+}
+
+function describeInvalid(value: unknown, schema: Schema, path: JsonPath): string {
+  const nearest = typeof value === 'string' ? findNearest(value, schema.enum ?? []) : undefined;
+  if (nearest !== undefined) return `${nameOf(path)} must be ${schema.title}; did you mean "${nearest}"?`;
+  // A value of another type may contain anything.
+  const found = typeOf(value) === schema.type ? quote(value) : (NOUNS[typeOf(value)] ?? String(value));
+  return `${nameOf(path)} must be ${schema.title}; found ${found}`;
+}
+
+function describeUnknown(name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known);
+  return `unknown key ${quote(name)}; ${nearest ? `did you mean "${nearest}"?` : `expected ${known.join(', ')}`}`;
+}
+
+/** Returns `"name"`, or `each of "name"` for an element of a list. */
+function nameOf(path: JsonPath): string {
+  const name = path.findLast((segment) => typeof segment === 'string');
+  if (name === undefined) return 'the file';
+  return name === path.at(-1) ? quote(name) : `each of ${quote(name)}`;
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: 'an object',
+  string: 'a string',
+  number: 'a number',
+};
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function quote(value: unknown): string {
+  return JSON.stringify(value);
+}
