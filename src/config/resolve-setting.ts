@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
-import { formatSource, type Profile, type ProfileFlags, type SettingSource } from './profile.js';
+import type { Profile, ProfileFlags, Source } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
 /** The settings with one value; token-source.ts resolves the token. */
@@ -26,19 +26,18 @@ export interface ServiceFlags extends ProfileFlags, SettingFlags {
 export interface SettingSources {
   flags: SettingFlags;
   profile: Profile | undefined;
-  context: Pick<Context, 'env'>;
+  context: Context;
 }
 
 /** Where the settings of a command come from that connects to the service. */
 export interface ServiceSources extends SettingSources {
   flags: ServiceFlags;
-  context: Context;
 }
 
 /** A value that is not parsed yet. */
 export interface RawSetting {
   text: string;
-  source: SettingSource;
+  source: Source;
 }
 
 /** Returns the value of a setting; undefined if it is not set and has no default. */
@@ -50,18 +49,23 @@ export function resolveSetting(name: SettingName, sources: SettingSources): RawS
 export function settingValues(name: SettingName, sources: SettingSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
-  const values: RawSetting[] = [];
-  const add = (value: string | boolean | undefined, source: SettingSource) => {
-    if (value !== undefined) values.push({ text: String(value), source });
-  };
-  add(flags[name], { kind: 'flag', name: flag });
-  add(context.env[variable] || undefined, { kind: 'variable', name: variable });
-  const isWithheld = () =>
-    requires.includes('baseUrl') && isOtherOrigin(resolveSetting('baseUrl', sources), profile);
-  if (profile?.settings[name] !== undefined && !isWithheld())
-    add(profile.settings[name], profile.sourceOf(name));
-  add(defaultValue, { kind: 'default' });
-  return values;
+  const values: { value: string | boolean | undefined; source: Source }[] = [
+    { value: flags[name], source: { kind: 'flag', name: flag } },
+    { value: context.env[variable] || undefined, source: { kind: 'variable', name: variable } },
+  ];
+  const isBound = requires.includes('baseUrl');
+  if (profile !== undefined && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
+    const { settings, path, sourceOf } = profile;
+    const inProfile = settings[name];
+    const isPath = inProfile !== undefined && name.endsWith('File');
+    // It is relative to the config file.
+    const value = isPath ? resolvePath(String(inProfile), dirname(path), context) : inProfile;
+    if (value !== undefined) values.push({ value, source: sourceOf(name) });
+  }
+  values.push({ value: defaultValue, source: { kind: 'default', name: 'default' } });
+  return values.flatMap(({ value, source }) =>
+    value === undefined ? [] : [{ text: String(value), source }],
+  );
 }
 
 /** Returns whether a boolean setting is on; a variable may also be 1. */
@@ -78,33 +82,27 @@ function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
 }
 
-/** Reads the file that a setting names. Its path in a profile is relative to the config file. Throws UsageError. */
-export async function readSettingFile(
-  setting: SettingName,
-  { text, source }: RawSetting,
-  context: Context,
-): Promise<NamedBytes> {
-  const isInProfile = source.kind === 'profile';
-  const name = `${isInProfile ? `${setting} of ` : ''}${formatSource(source)} ${text}`;
-  if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);
-  return readNamedFile(name, text, isInProfile ? dirname(source.path) : context.cwd, context);
-}
-
 /** The content of a file, and what messages about it begin with. */
 export interface NamedBytes {
   name: string;
   bytes: Buffer;
 }
 
-/** Reads a file, whose path is relative to a folder. Throws UsageError. */
-export async function readNamedFile(
-  name: string,
-  path: string,
-  base: string,
+/** Reads the file that a setting names. Throws UsageError. */
+export async function readSettingFile(
+  setting: SettingName,
+  { text, source }: RawSetting,
   context: Context,
 ): Promise<NamedBytes> {
+  const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${text}`;
+  if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);
+  return readNamedFile(name, text, context);
+}
+
+/** Reads a file. Throws UsageError. */
+export async function readNamedFile(name: string, path: string, context: Context): Promise<NamedBytes> {
   const { FileError, readBytes } = await import('../inputs/files.js');
-  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
+  const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
     throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   return { name, bytes };
@@ -128,7 +126,7 @@ export function resolveWaitSettings(sources: ServiceSources): WaitSettings {
     if (duration !== undefined && duration >= minimum) return duration;
     const problem = duration === undefined ? 'is not a duration' : 'is too short';
     problems.push(
-      `${formatSource(raw.source)} ${raw.text || '""'}: ${problem}; use 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
+      `${raw.source.name} ${raw.text || '""'}: ${problem}; use 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
     );
     return undefined;
   };

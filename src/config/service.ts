@@ -10,7 +10,6 @@ import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { readHeaders, traceContext } from './headers.js';
-import { formatSource } from './profile.js';
 import {
   isOn,
   type RawSetting,
@@ -47,7 +46,7 @@ export async function resolveServiceSettings(sources: ServiceSources) {
     ...(withheld === undefined ? [] : [withheld]),
     ...(ignored === undefined
       ? []
-      : [`${formatSource(ignored.source)} is ignored: --profile ${profile?.name} has its own token`]),
+      : [`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`]),
   ];
   const { platform } = context;
   const trace = traceContext(context.env, headers);
@@ -97,7 +96,7 @@ function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean, unknownVa
   const url = parseUrl(text);
   const problem = baseUrlProblem(text, allowHttp);
   if (url === undefined || problem !== undefined) {
-    throw new UsageError([`${formatSource(source)} ${redactUrl(text)}: ${problem}`]);
+    throw new UsageError([`${source.name} ${redactUrl(text)}: ${problem}`]);
   }
   return url;
 }

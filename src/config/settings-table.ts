@@ -71,10 +71,6 @@ const ROWS = {
     'The base URL of the service, with its path prefix: https, or http to this machine.',
     { flag: '--base-url', variable: 'WFR_BASE_URL', isSensitive: true },
   ),
-  allowHttp: toggle('Allow http to a host other than this machine, on a private network.', {
-    flag: '--allow-http',
-    variable: 'WFR_ALLOW_HTTP',
-  }),
   tokenFile: file(
     'the access token',
     'A file that contains the access token and nothing else. WFR_TOKEN, the token itself, overrides it.',
@@ -92,6 +88,10 @@ const ROWS = {
     requires: ['baseUrl'],
     isSensitive: true,
   },
+  allowHttp: toggle('Allow http to a host other than this machine, on a private network.', {
+    flag: '--allow-http',
+    variable: 'WFR_ALLOW_HTTP',
+  }),
   headerFile: file(
     'request headers',
     'Request headers, one "name: value" a line, for secrets such as API keys; lines that begin with # are ignored.',

@@ -8,10 +8,10 @@ import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { parseUrl } from '../text/url.js';
-import { formatSource, type Profile, type SettingSource } from './profile.js';
-import { isOtherOrigin, resolveSetting, type ServiceFlags, type ServiceSources } from './resolve-setting.js';
+import type { Profile, Source } from './profile.js';
+import { isOtherOrigin, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
-export type TokenLocation = { source: SettingSource } & (
+export type TokenLocation = { source: Source } & (
   | { kind: 'variable'; token: string }
   /** `-` is standard input. */
   | { kind: 'file'; path: string }
@@ -37,78 +37,62 @@ export interface TokenSource {
  */
 export function findTokenSource(sources: ServiceSources): TokenSource {
   const { flags, profile, context } = sources;
-  const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
-  const inVariables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
-    context.env[name] === '' ? `${name} (empty)` : name,
-  );
-  const lookedFor = ['--token-file', ...inVariables, ...inProfile];
-  const fromVariables = variableLocations(context);
-  const fromProfile = profile && profileLocation(profile, context);
-  const otherOrigin = findOtherOrigin(sources);
-  const isProfileFirst = profile?.chosenBy.kind === 'flag' && otherOrigin === undefined;
-  const [location, ...overridden] = [
-    flagLocation(flags),
-    ...(isProfileFirst ? [fromProfile, ...fromVariables] : [...fromVariables, fromProfile]),
-  ].filter((one) => one !== undefined);
-  const none = { location: undefined, overridden: [], lookedFor };
-  if (flags.token === false || location === undefined) return none;
-  if (location === fromProfile && otherOrigin !== undefined) return { ...none, withheld: otherOrigin };
-  return { location, overridden, lookedFor };
+  const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = context.env;
+  const fromFlag: TokenLocation[] = [];
+  if (flags.tokenFile !== undefined)
+    fromFlag.push({ kind: 'file', path: flags.tokenFile, source: { kind: 'flag', name: '--token-file' } });
+  const fromVariables: TokenLocation[] = [];
+  if (token) fromVariables.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
+  if (path) fromVariables.push({ kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } });
+  const fromProfile = profile === undefined ? [] : profileLocations(profile, context);
+  const withheld = whyWithheld(sources);
+  const isProfileFirst = profile?.chosenBy.kind === 'flag' && withheld === undefined;
+  const others = isProfileFirst ? [...fromProfile, ...fromVariables] : [...fromVariables, ...fromProfile];
+  const [location, ...overridden] = flags.token === false ? [] : [...fromFlag, ...others];
+  const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'];
+  const lookedFor = [
+    '--token-file',
+    ...variables.map((name) => (context.env[name] === '' ? `${name} (empty)` : name)),
+    ...(profile === undefined ? [] : [`profile ${profile.name}`]),
+  ];
+  return location?.source.kind === 'profile' && withheld !== undefined
+    ? { location: undefined, overridden: [], lookedFor, withheld }
+    : { location, overridden, lookedFor };
+}
+
+function profileLocations({ settings, path, sourceOf }: Profile, context: Context): TokenLocation[] {
+  const { tokenFile, tokenCommand: command } = settings;
+  const folder = dirname(path);
+  if (tokenFile !== undefined)
+    return [{ kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') }];
+  return command === undefined
+    ? []
+    : [{ kind: 'command', command, folder, source: sourceOf('tokenCommand') }];
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
-function findOtherOrigin(sources: ServiceSources): string | undefined {
+function whyWithheld(sources: ServiceSources): string | undefined {
   const { profile } = sources;
   const baseUrl = resolveSetting('baseUrl', sources);
   if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
   const { origin } = parseUrl(profile.settings.baseUrl ?? '') ?? {};
-  return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${formatSource(baseUrl.source)}`;
-}
-
-function flagLocation({ tokenFile }: ServiceFlags): TokenLocation | undefined {
-  if (tokenFile === undefined) return undefined;
-  return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
-}
-
-function variableLocations({ env }: Context): TokenLocation[] {
-  const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = env;
-  return [
-    ...(token ? [{ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } } as const] : []),
-    ...(path ? [{ kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } } as const] : []),
-  ];
-}
-
-function profileLocation({ settings, path, sourceOf }: Profile, context: Context): TokenLocation | undefined {
-  const { tokenFile, tokenCommand } = settings;
-  const folder = dirname(path);
-  if (tokenFile !== undefined) {
-    return { kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') };
-  }
-  if (tokenCommand === undefined) return undefined;
-  return { kind: 'command', command: tokenCommand, folder, source: sourceOf('tokenCommand') };
+  return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
 }
 
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
 export function formatTokenSource(location: TokenLocation): string {
-  const { source } = location;
-  const name = formatSource(source);
-  if (source.kind === 'profile') return `${source.setting} of ${name}`;
-  if (location.kind !== 'file') return name;
-  return location.path === '-' ? `standard input (${name} -)` : `${name} ${location.path}`;
+  const { kind, source } = location;
+  if (source.kind === 'profile') return `${kind === 'file' ? 'tokenFile' : 'tokenCommand'} of ${source.name}`;
+  return kind === 'file' ? `${source.name} ${location.path}` : source.name;
 }
 
-/** Returns what to change for another token, as a sentence. Never contains the token. */
+/** Returns what to change for another token, as a sentence. */
 export function tokenFix(location: TokenLocation): string {
-  const { source } = location;
-  const setting =
-    source.kind === 'profile'
-      ? `${source.setting} in ${source.path}, line ${source.line}`
-      : formatSource(source);
-  if (location.kind === 'command') return `Fix ${setting}.`;
   const goal = 'a token with permission for this';
-  if (location.kind === 'variable') return `Set ${setting} to ${goal}.`;
+  if (location.kind === 'command') return `Fix ${formatTokenSource(location)}.`;
+  if (location.kind === 'variable') return `Set ${location.source.name} to ${goal}.`;
   if (location.path === '-') return `Write ${goal} to standard input.`;
-  return `Write ${goal} to ${location.path}, or fix ${setting}.`;
+  return `Write ${goal} to ${location.path}, or fix ${location.source.name}.`;
 }
 
 /** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */

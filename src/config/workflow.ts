@@ -4,7 +4,7 @@ import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
-import { formatSource, type Profile } from './profile.js';
+import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type SettingSources } from './resolve-setting.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
@@ -13,7 +13,7 @@ export function resolveWorkflowIdField(sources: SettingSources): WorkflowIdField
   const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === raw?.text);
   if (raw === undefined || choice === undefined) {
     const choices = WORKFLOW_ID_FIELD_CHOICES.join(', ');
-    throw new UsageError([`${raw && formatSource(raw.source)} ${raw?.text}: choose one of ${choices}`]);
+    throw new UsageError([`${raw?.source.name} ${raw?.text}: choose one of ${choices}`]);
   }
   return choice;
 }

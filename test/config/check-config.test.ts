@@ -74,7 +74,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'an unknown setting',
     profile('{\n"color": 1}'),
-    '2:1: unknown key "color"; expected baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '2:1: unknown key "color"; expected baseUrl, tokenFile, tokenCommand, allowHttp, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
   [
     'a misspelled setting',
@@ -325,7 +325,7 @@ const INVALID_FILES: InvalidFile[] = [
     '2:1: unknown key "x"; expected $schema, defaultProfile, profiles',
     '4:2: duplicate name "timeout"; remove one of the two',
     '4:13: "timeout" must be a duration, such as "10m"; found "x"',
-    '4:18: unknown key "color"; expected baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '4:18: unknown key "color"; expected baseUrl, tokenFile, tokenCommand, allowHttp, headerFile, caFile, certFile, keyFile, runUrl, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
 ];
 

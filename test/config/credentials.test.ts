@@ -60,9 +60,9 @@ describe('a token that the service rejects', () => {
       [],
       {},
       { tokenFile: 'token' },
-      'Write a token with permission for this to FOLDER/token, or fix tokenFile in PATH, line 6.',
+      'Write a token with permission for this to FOLDER/token, or fix profile p in PATH:6.',
     ],
-    [[], {}, { tokenCommand: printing(TOKEN) }, 'Fix tokenCommand in PATH, line 6.'],
+    [[], {}, { tokenCommand: printing(TOKEN) }, 'Fix tokenCommand of profile p in PATH:6.'],
   ])('status: %j with %j and %j says what to fix', async (args, env, settings, fix) => {
     const { wfr, folder, path } = await profileWorld(settings, (_request, reply) => reply.send(401));
     writeFileSync(join(folder, 'token'), TOKEN);

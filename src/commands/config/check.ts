@@ -1,10 +1,6 @@
-/**
- * `wfr config check`: checks the config file, and what it names without running any of it; with --connect, asks the
- * service.
- */
-
-import { access, constants, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+/** `wfr config check`: checks the config file and the files that it names; with --connect, asks the service. */
+import { access, constants } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
@@ -96,84 +92,53 @@ function connect(flags: CheckFlags, context: Context): Promise<Exit> {
 /** A certificate that expires within this time is a warning (ms). */
 const SOON = 30 * 24 * 3_600_000;
 
+/** The settings of the files that are checked. */
+const FILES = ['tokenFile', 'headerFile', 'caFile', 'certFile', 'keyFile'] as const;
+
 interface Finding {
   isWarning: boolean;
   text: string;
 }
 
-/** What checks the file or the program that a setting names. */
-const CHECKS = {
-  tokenFile: checkReadable,
-  tokenCommand: checkProgram,
-  headerFile: checkReadable,
-  caFile: checkCertificates,
-  certFile: checkCertificates,
-  keyFile: checkReadable,
-} as const;
-
-/** Returns `path:line:column: finding` for each file and program of a profile. The config file must be valid. */
+/** Returns `path:line:column: finding` for the files of all profiles. The config file must be valid. */
 async function checkFiles(file: JsonFile, path: string, context: Context): Promise<Finding[]> {
   const { profiles = {} } = file.value as ConfigContent;
   const findings: Finding[] = [];
   for (const [profile, settings] of Object.entries(profiles)) {
-    for (const [setting, check] of Object.entries(CHECKS)) {
-      const value = settings[setting as keyof typeof CHECKS];
-      const [name = ''] = typeof value === 'string' ? [value] : (value ?? []);
-      const finding = value === undefined ? undefined : await check(name, dirname(path), context);
-      if (finding === undefined) continue;
+    for (const setting of FILES) {
+      const name = settings[setting];
+      if (name === undefined) continue;
+      const isCertificate = setting === 'caFile' || setting === 'certFile';
+      const resolved = resolvePath(name, dirname(path), context);
+      const finding = await (isCertificate ? checkCertificates : checkReadable)(resolved, context);
       const { line, column } = file.placeOf(['profiles', profile, setting], 'value');
-      const text = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}: ${finding.text}`;
-      findings.push({ ...finding, text });
+      const place = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}`;
+      if (finding !== undefined) findings.push({ ...finding, text: `${place}: ${finding.text}` });
     }
   }
   return findings;
 }
 
-const warning = (text: string): Finding => ({ isWarning: true, text });
-
-async function checkReadable(name: string, folder: string, context: Context): Promise<Finding | undefined> {
+async function checkReadable(path: string): Promise<Finding | undefined> {
   try {
-    await access(resolvePath(name, folder, context), constants.R_OK);
+    await access(path, constants.R_OK);
     return undefined;
   } catch (error) {
-    return warning(describeSystemError(error));
+    return { isWarning: true, text: describeSystemError(error) };
   }
 }
 
 /** Tells when the first of the certificates expires. */
-async function checkCertificates(name: string, folder: string, context: Context): Promise<Finding> {
+async function checkCertificates(path: string, context: Context): Promise<Finding> {
   const { findCertificates } = await import('../../config/tls.js');
   try {
-    const certificates = findCertificates(await readNamedFile('it', name, folder, context));
+    const certificates = findCertificates(await readNamedFile('it', path, context));
     const expiry = Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
     const left = expiry - context.clock.now();
     const date = new Date(expiry).toISOString().slice(0, 10);
     return { isWarning: left < SOON, text: `${left < 0 ? 'expired' : 'expires'} on ${date}` };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return warning(error.problems.map((problem) => problem.replace(/^it: /, '')).join('; '));
-  }
-}
-
-/** Looks for a program as the system does when it starts one. */
-async function checkProgram(program: string, folder: string, { env, platform }: Context) {
-  const isWindows = platform === 'win32';
-  const isPath = program.includes('/') || (isWindows && program.includes('\\'));
-  // Without PATH, the system searches folders of its own.
-  if (!isPath && env.PATH === undefined) return undefined;
-  const folders = isPath ? [''] : (env.PATH ?? '').split(isWindows ? ';' : ':');
-  const endings = isWindows ? ['', ...(env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';')] : [''];
-  for (const path of folders.flatMap((one) => endings.map((ending) => join(one, program + ending)))) {
-    if (await isProgram(resolve(folder, path))) return undefined;
-  }
-  return warning(isPath ? 'there is no such program' : 'there is no such program in PATH');
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
+    return { isWarning: true, text: error.message.replace(/^it: /, '') };
   }
 }
