@@ -2,7 +2,7 @@
  * The declared parameters of a workflow's Start Node: `{"invoice": "document", "amount?": "number"}`. Profiles of the
  * config file and workflow files of the sandbox have the same syntax.
  */
-import { checkSchema, type Schema } from '../text/json/check-schema.js';
+import type { Schema } from '../text/json/check-schema.js';
 import { aboutName, asObject, isObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 
@@ -74,11 +74,6 @@ function checkDeclarations(declaration: unknown, path: JsonPath): JsonProblem[] 
       ...(isNoDocument ? [aboutName([...path, key, 'accept'], '"accept" requires the type document')] : []),
     ];
   });
-}
-
-/** Parses a declaration, which is at this place of a file. The parameters are complete only if there are no problems. */
-export function parseParameters(declaration: unknown, path: JsonPath) {
-  return { parameters: declare(declaration), problems: checkSchema(declaration, PARAMETERS_SCHEMA, path) };
 }
 
 /** Returns the parameters of a declaration that was checked before, or is part of wfr. */

@@ -1,13 +1,7 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
-import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
-import {
-  aboutName,
-  aboutValue,
-  asObject,
-  isObject,
-  type JsonPath,
-  type JsonProblem,
-} from '../text/json/json-file.js';
+import { declare, PARAMETERS_SCHEMA, type Parameters } from '../parameters/declaration.js';
+import { checkSchema, type Schema } from '../text/json/check-schema.js';
+import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 
@@ -30,35 +24,40 @@ interface Failure {
   when?: Readonly<Record<string, unknown>>;
 }
 
-const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const TEXT: Schema = { type: 'string', title: 'a non-empty string', pattern: /[\s\S]/ };
 
-/** What values may have to be, and how that is said. */
-const KINDS = {
-  any: [() => true, ''],
-  object: [isObject, 'must be an object'],
-  list: [(value: unknown) => listIn(value).length > 0, 'must be a list that is not empty'],
-  text: [isText, 'must be a non-empty string'],
-  duration: [
-    (value: unknown) => isText(value) && durationOf(value) !== undefined,
-    'must be a duration, such as "1.5s"',
-  ],
-} satisfies Record<string, [fits: (value: unknown) => boolean, rule: string]>;
-
-/** A kind, a list with the shape of each item, or the shapes of members; `?` marks those that may be missing. */
-type Shape = keyof typeof KINDS | readonly [Shape] | { [name: string]: Shape };
-
-const FILE: Shape = {
-  workflows: [
-    {
-      id: 'text',
-      versionName: 'text',
-      parameters: 'any',
-      steps: [{ name: 'text', duration: 'duration' }],
-      'output?': 'object',
-      'failure?': { step: 'text', message: 'text', 'when?': 'object' },
-    },
-  ],
+const DURATION: Schema = {
+  type: 'string',
+  title: 'a duration, such as "1.5s"',
+  check: (value, path) =>
+    durationOf(value) === undefined
+      ? [aboutValue(path, '"duration" must be a duration, such as "1.5s"')]
+      : [],
 };
+
+const ANY_OBJECT: Schema = { type: 'object', title: 'an object' };
+
+const list = (items: Schema): Schema => ({
+  type: 'array',
+  title: 'a list that is not empty',
+  minItems: 1,
+  items,
+});
+
+/** Returns an object with these members, which must not be missing, unless they are optional. */
+const object = (members: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
+  ...ANY_OBJECT,
+  properties: { ...members, ...optional },
+  required: Object.keys(members),
+});
+
+const STEP = object({ name: TEXT, duration: DURATION });
+const FAILURE = object({ step: TEXT, message: TEXT }, { when: ANY_OBJECT });
+const WORKFLOW = object(
+  { id: TEXT, versionName: TEXT, parameters: PARAMETERS_SCHEMA, steps: list(STEP) },
+  { output: ANY_OBJECT, failure: FAILURE },
+);
+const FILE = object({ workflows: list(WORKFLOW) });
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const durationOf = (value: unknown) => parseDuration(String(value));
@@ -68,7 +67,7 @@ export function checkWorkflows(file: unknown): JsonProblem[] {
   const workflows = listIn(asObject(file).workflows).map(asObject);
   const ids = workflows.map(({ id }) => id);
   return [
-    ...checkShape(file, FILE, []),
+    ...checkSchema(file, FILE, []),
     ...workflows.flatMap((workflow, index) => {
       const twice = ids.indexOf(workflow.id) < index ? [aboutValue(['id'], '"id" must be unique')] : [];
       const problems = [...twice, ...checkNames(workflow)];
@@ -89,29 +88,9 @@ export function readWorkflows(file: unknown): Workflow[] {
   );
 }
 
-function checkShape(value: unknown, shape: Shape, path: JsonPath): JsonProblem[] {
-  const [fits, rule] = KINDS[typeof shape === 'string' ? shape : Array.isArray(shape) ? 'list' : 'object'];
-  const name = path.findLast((segment) => typeof segment === 'string');
-  if (!fits(value))
-    return [aboutValue(path, `${name === undefined ? 'the file' : JSON.stringify(name)} ${rule}`)];
-  if (typeof shape === 'string') return [];
-  if (Array.isArray(shape))
-    return listIn(value).flatMap((item, index) => checkShape(item, shape[0], [...path, index]));
-  const members = new Map(Object.entries(shape).map(([key, one]) => [key.replace('?', ''), one]));
-  const names = [...members.keys()];
-  const given = asObject(value);
-  const unknown = Object.keys(given).filter((key) => !members.has(key));
-  return [
-    ...unknown.map((key) => aboutName([...path, key], `"${key}" is unknown; expected ${names.join(', ')}`)),
-    ...[...members].flatMap(([key, one]) =>
-      key in given || key in shape ? checkShape(given[key], one, [...path, key]) : [],
-    ),
-  ];
-}
-
-/** Returns the mistakes in the parameters of a workflow, and in what refers to them and to its steps. */
+/** Returns the mistakes in what refers to the parameters and the steps of a workflow. */
 function checkNames(workflow: Readonly<Record<string, unknown>>): JsonProblem[] {
-  const { parameters, problems } = parseParameters(workflow.parameters, []);
+  const parameters = declare(workflow.parameters);
   const { step, when } = asObject(workflow.failure);
   const steps = listIn(workflow.steps).map((one) => asObject(one).name);
   const isStep = step === undefined || steps.includes(step);
@@ -124,7 +103,6 @@ function checkNames(workflow: Readonly<Record<string, unknown>>): JsonProblem[] 
     }),
   ];
   return [
-    ...problems.map((one) => ({ ...one, path: ['parameters', ...one.path] })),
     ...used.flatMap(({ name, path, about }) => {
       const problem = placeholderProblem(name, parameters);
       return problem === undefined ? [] : [about(path, problem)];

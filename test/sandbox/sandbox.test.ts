@@ -364,9 +364,9 @@ describe('wfr sandbox --workflows', () => {
     ['{', 'w.json:1:2: '],
     ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"; remove one of the two'],
     [Buffer.from('{"é": 1}', 'latin1'), 'w.json:1:3: not UTF-8; save the file as UTF-8'],
-    [{}, '"workflows" must be a list that is not empty'],
+    [{}, 'the file requires "workflows"'],
     [{ workflows: [] }, '"workflows" must be a list that is not empty'],
-    [{ workflows: [], more: 1 }, '"more" is unknown; expected workflows'],
+    [{ workflows: [], more: 1 }, 'unknown key "more"; expected workflows'],
     [{ workflows: [{ ...valid, id: '' }] }, '"id" must be a non-empty string'],
     [{ workflows: [valid, valid] }, '"id" must be unique'],
     [{ workflows: [{ ...valid, parameters: { n: 'int' } }] }, '"n" must be one of string, document'],
@@ -439,9 +439,9 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await sandboxWith(text.replace('"1" ,', '"x",'));
     expect(exitCode).toBe(2);
     expect(stderr.match(/w\.json:.*/g)).toEqual([
-      'w.json:5:22: "versionName" must be a non-empty string',
+      'w.json:5:22: "versionName" must be a non-empty string; found a number',
       'w.json:7:47: "duration" must be a duration, such as "1.5s"',
-      'w.json:7:52: "durations" is unknown; expected name, duration',
+      'w.json:7:52: unknown key "durations"; did you mean "duration"?',
       'w.json:9:18: "amout" is no parameter; did you mean amount?',
       'w.json:11:18: "scan.byte" is no parameter; did you mean scan.bytes?',
       'w.json:11:35: "other" is no parameter; expected amount, scan, scan.mediaType, scan.bytes, scan.sha256, meta',

@@ -13,6 +13,7 @@ export interface Schema {
   pattern?: RegExp;
   minItems?: number;
   items?: Schema;
+  /** Without properties and additionalProperties, an object may have any. */
   properties?: Readonly<Record<string, Schema>>;
   additionalProperties?: Schema;
   propertyNames?: Schema;
@@ -55,7 +56,7 @@ export function checkSchema(
     if (propertyNames !== undefined && !isValid(name, propertyNames))
       problems.push(aboutName(place, `${quote(name)} must be ${propertyNames.title}`));
     if (known !== undefined) problems.push(...checkSchema(member, known, place, advise));
-    else {
+    else if (schema.properties !== undefined) {
       const unknown = describeUnknown(name, Object.keys(properties));
       problems.push(aboutName(place, advise(name, member, undefined) ?? unknown));
     }
