@@ -120,8 +120,8 @@ function importRawText() {
 }
 
 /**
- * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone) and the bodies
- * of fetch (ours is an iterable), and commander's commands that are programs of their own. `status` takes a seventh more
+ * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone), the bodies
+ * of fetch (ours is an iterable), its connector (ours opens sockets) and interceptors, and commander's commands that are programs of their own. `status` takes a seventh more
  * without the first two, and each of the others saves one part in 25 of some start.
  */
 function replaceUnusedParts() {
@@ -137,7 +137,7 @@ function replaceUnusedParts() {
     const from = projectPath(importer);
     if (from.startsWith('node_modules/commander/') && id === 'node:child_process') return 'nothing';
     if (!from.startsWith('node_modules/undici/')) return;
-    if (/\/(client-h2|web\/fetch\/body)\.js$/.test(id)) return 'nothing';
+    if (/\/(client-h2|connect|wrap-handler|web\/fetch\/body)(\.js)?$/.test(id)) return 'nothing';
     if (id === 'node:http') return 'http';
     if (id === 'node:assert') return 'assert';
   };

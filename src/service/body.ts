@@ -76,6 +76,8 @@ export class TriggerBody {
   readonly #sources: readonly Source[];
   #bytesSent = 0;
   #sendState: SendState = 'unsent';
+  /** What `chunks` has thrown. */
+  failure: unknown;
 
   constructor(content: TriggerContent) {
     // Each spelling of the field has the same value.
@@ -112,13 +114,18 @@ export class TriggerBody {
     onSent(): void;
   }): AsyncGenerator<Uint8Array, void, void> {
     this.#sendState = 'partial';
-    for await (const chunk of packChunks(this.#head)) {
-      this.#bytesSent += chunk.length;
-      yield chunk;
-      hooks.onProgress();
+    try {
+      for await (const chunk of packChunks(this.#head)) {
+        this.#bytesSent += chunk.length;
+        yield chunk;
+        hooks.onProgress();
+      }
+      for (const source of this.#sources) await source.verify();
+      await hooks.beforeLastBytes();
+    } catch (error) {
+      this.failure = error;
+      throw error;
     }
-    for (const source of this.#sources) await source.verify();
-    await hooks.beforeLastBytes();
     this.#sendState = 'complete';
     this.#bytesSent += this.#end.length;
     yield this.#end;

@@ -41,7 +41,6 @@ export async function openSocket(route: Route, clock: Clock, signal: AbortSignal
   const openPlain = () =>
     proxy === undefined ? openTcp(target, signal) : openTunnel(proxy, target, trust, signal);
   const socket = secure ? await openTls(target, openPlain, trust, signal) : await openPlain();
-  dropStacks(socket);
   return delayWriteErrors(socket, clock);
 }
 
@@ -217,13 +216,4 @@ function delayWriteErrors(socket: Socket, clock: Clock): Socket {
   socket._write = (chunk, encoding, callback) => write.call(socket, chunk, encoding, delayed(callback));
   socket._writev = (chunks, callback) => writev?.call(socket, chunks, delayed(callback));
   return socket;
-}
-
-/** Node formats the stack of each error that destroys a socket; nobody reads those of undici, one for each trigger. */
-function dropStacks(socket: Socket): void {
-  const { destroy } = socket;
-  socket.destroy = (error) => {
-    if (error !== undefined && errorCode(error)?.startsWith('UND_ERR')) error.stack = '';
-    return destroy.call(socket, error);
-  };
 }

@@ -1,5 +1,4 @@
 /** Polls one run and yields its changes, until it ends, a timeout or a signal. */
-
 import { WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { formatDuration } from '../text/quantity.js';
@@ -12,14 +11,17 @@ import {
   unreachableRun,
 } from './errors.js';
 import type { RunResponse } from './get-run.js';
+import { NoRoomError, type ResponsePlace } from './response-memory.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
 import { AwakeTime, Deadline } from './time-limits.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
-  /** Reads the run once; aborted by the signal. No time limit includes what it waits for with `wait`. */
-  poll(signal: AbortSignal, wait: (waiting: Promise<void>) => Promise<void>): Promise<RunResponse>;
+  /** Reads the run once; aborted by the signal. */
+  poll(signal: AbortSignal): Promise<RunResponse>;
+  /** Where the run waits to be printed once it has ended. No time limit includes the wait for room in it. */
+  place: ResponsePlace;
   clock: Clock;
   /** Ends the stream, which throws the signal's reason. */
   signal: AbortSignal;
@@ -39,7 +41,12 @@ export interface FollowOptions {
   onFailedPoll?(failure: PollFailure, delay: number, tries: string | undefined): void;
 }
 
+/** How long a status may be unknown, how long a run that exists may be unreachable, and how long unexpected statuses are retried (ms). */
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
+const MAX_UNREACHABLE = 5 * 60_000;
+const MAX_UNEXPECTED = 60_000;
+/** Retries for a run that was never read. */
+const MAX_FIRST_RETRIES = 3;
 /** Extra time for a poll that is in flight when the timeout passes. */
 const LAST_POLL_GRACE = 5_000;
 
@@ -69,19 +76,20 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
 /** The state of one run that is being followed. */
 class RunFollower {
   readonly #awake: AwakeTime;
-  readonly #failed: FailedPolls;
   #deadline: number;
   #run: Run | undefined;
   #interval: number;
-  /** When the status last changed, in milliseconds of `#awake`. */
+  /** When the status last changed, and when polls began to fail and to have an unexpected status (ms of `#awake`). */
   #statusSince = 0;
+  #failingSince: number | undefined;
+  #unexpectedSince: number | undefined;
+  #retries = 0;
 
   constructor(
     private readonly id: string,
     private readonly options: FollowOptions,
   ) {
     this.#awake = new AwakeTime(options.clock);
-    this.#failed = new FailedPolls(this.#awake);
     this.#deadline = options.clock.monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY);
     this.#run = options.accepted;
     this.#interval = options.interval;
@@ -97,183 +105,140 @@ class RunFollower {
 
   /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
   async poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
+    const { signal, place } = this.options;
     try {
       return this.#onResponse(await this.#pollInTime());
     } catch (error) {
-      this.options.signal.throwIfAborted();
-      if (!isPollFailure(error)) throw error;
-      return { nextDelay: this.#onPollFailure(error) };
+      signal.throwIfAborted();
+      if (error instanceof NoRoomError) {
+        await this.#exclude(place.waitForRoom(signal));
+        return { nextDelay: 0 };
+      }
+      if (isPollFailure(error)) return { nextDelay: this.#onPollFailure(error) };
+      throw error;
     }
   }
 
   async #pollInTime(): Promise<RunResponse> {
     const { clock, signal, poll, timeout } = this.options;
     const deadline = new Deadline(signal, clock);
-    const late = () => new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    const limit = () => deadline.allow(this.timeLeft() + grace, late);
-    limit();
-    const wait = async (waiting: Promise<void>) => {
-      deadline.suspend();
-      const since = clock.monotonic();
-      await waiting;
-      const waited = clock.monotonic() - since;
-      this.#deadline += waited;
-      this.#awake.exclude(waited);
-      limit();
-    };
+    deadline.allow(
+      this.timeLeft() + grace,
+      () => new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE }),
+    );
     try {
-      return await poll(deadline.signal, wait);
+      return await poll(deadline.signal);
     } finally {
       deadline.end();
     }
   }
 
+  /** Takes a wait out of all time limits. */
+  async #exclude(waiting: Promise<void>): Promise<void> {
+    const { clock } = this.options;
+    const since = clock.monotonic();
+    await waiting;
+    const waited = clock.monotonic() - since;
+    this.#deadline += waited;
+    this.#awake.exclude(waited);
+  }
+
   #onResponse({ run, retryAfter }: RunResponse) {
+    const { interval, growth, maxInterval, place } = this.options;
     const previous = this.#run;
     const now = this.#awake.elapsed();
     const hasChanged = previous === undefined || Buffer.compare(previous.json, run.json) !== 0;
     if (previous?.status !== run.status) this.#statusSince = now;
     this.#run = run;
-    this.#failed.reset();
+    this.#failingSince = undefined;
+    this.#unexpectedSince = undefined;
+    this.#retries = 0;
     // Only a stop after this poll excuses a failure of the next one.
     this.#awake.consumeStop();
-    this.#throwIfUnknownTooLong(run, now);
-    this.#interval = hasChanged
-      ? this.options.interval
-      : Math.min(this.#interval * this.options.growth, this.options.maxInterval);
+    assertKnownStatus(run, now - this.#statusSince);
+    // A run that has not ended is small, and soon replaced by the next response.
+    if (hasEnded(run)) place.hold();
+    else place.end();
+    this.#interval = hasChanged ? interval : Math.min(this.#interval * growth, maxInterval);
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     // A poll during which the timeout passed is the last one.
     const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
     return { changed: hasChanged ? run : undefined, nextDelay };
   }
 
-  #throwIfUnknownTooLong(run: Run, now: number): void {
-    const { status = '' } = run;
-    const forMs = now - this.#statusSince;
-    if (isKnownStatus(status) || forMs < MAX_UNKNOWN_STATUS) return;
-    const summary = `the status ${status} is unknown to wfr and has not changed for ${formatDuration(forMs)}`;
-    throw new WfrError('unknown-status', [summary], {
-      hints: ["Check the service's documentation; a newer wfr may know this status."],
-      isTemporary: true,
-    });
-  }
-
   /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
   #onPollFailure(failure: PollFailure): number | undefined {
-    this.#failed.add(failure);
+    const { clock, isRateLimited, onFailedPoll } = this.options;
+    const now = this.#awake.elapsed();
+    const http = failure instanceof HttpError ? failure.info : undefined;
+    const isUnexpected = isUnexpectedStatus(failure);
+    this.#failingSince ??= now;
+    this.#unexpectedSince = isUnexpected ? (this.#unexpectedSince ?? now) : undefined;
     this.#throwIfFinal(failure);
+    const isSeen = this.#run !== undefined;
+    // The shared rate limiter handles a 429: a backoff of its own would delay one of many runs.
+    const isLimited = isRateLimited === true && http?.status === 429;
+    const exists = isSeen || isUnexpected || isLimited;
     // A stop of the process may have caused this failure, so the next poll decides.
-    const seen = this.#run !== undefined;
-    const exists = seen || isUnexpectedStatus(failure) || this.#isLeftToRateLimiter(failure);
     if (!this.#awake.consumeStop()) {
       const isLast = this.timeLeft() <= 0;
-      if (isLast && seen) return undefined;
-      if (isLast || this.#failed.shouldGiveUp(exists)) throw this.#toFinalError(failure);
+      if (isLast && isSeen) return undefined;
+      const isTooLong = exists
+        ? now - this.#failingSince >= MAX_UNREACHABLE || this.#isUnexpectedTooLong(now)
+        : this.#retries >= MAX_FIRST_RETRIES;
+      if (isLast || isTooLong) throw this.#finalError(failure, now);
     }
-    return this.#delayAfter(failure, exists);
-  }
-
-  #delayAfter(failure: PollFailure, exists: boolean): number {
-    const { clock, onFailedPoll } = this.options;
-    const retryAfter = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
-    const ownDelay = this.#isLeftToRateLimiter(failure)
-      ? this.#interval
-      : this.#failed.nextBackoff(clock.random());
-    const delay = Math.max(ownDelay, Math.min(retryAfter, MAX_RETRY_AFTER));
-    onFailedPoll?.(failure, delay, exists ? undefined : this.#failed.tries);
+    const ownDelay = isLimited ? this.#interval : backoff(this.#retries++, clock.random());
+    const delay = Math.max(ownDelay, Math.min(http?.retryAfter ?? 0, MAX_RETRY_AFTER));
+    onFailedPoll?.(failure, delay, exists ? undefined : `${this.#retries}/${MAX_FIRST_RETRIES}`);
     return delay;
   }
 
-  /** Returns whether the shared rate limiter handles this 429. A backoff of its own would delay one of many runs. */
-  #isLeftToRateLimiter(failure: PollFailure): boolean {
-    return this.options.isRateLimited === true && failure instanceof HttpError && failure.info.status === 429;
-  }
-
+  /** Throws for a failure that no other poll can change. */
   #throwIfFinal(failure: PollFailure): void {
-    const seen = this.#run !== undefined;
-    if (failure instanceof NetworkError) {
-      if (failure.fault === 'too-large' || (!seen && failure.isPermanent)) throw this.#unreachable(failure);
-    }
+    const isSeen = this.#run !== undefined;
+    if (
+      failure instanceof NetworkError &&
+      (failure.fault === 'too-large' || (!isSeen && failure.isPermanent))
+    )
+      throw this.#unreachable(failure);
     if (!(failure instanceof HttpError)) return;
     const { status } = failure.info;
     if (status === 401 || status === 403) throw failure;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
-    if (seen || this.options.exists === true || !isUnexpectedStatus(failure)) return;
-    throw this.#toNoSuchRunError(failure) ?? failure;
+    if (isSeen || this.options.exists === true || !isUnexpectedStatus(failure)) return;
+    throw status === 404 ? new NoSuchRunError(this.id, failure.info) : failure;
   }
 
   /** Returns the error of the last failure. A run that was never read, after 404s for 60 s, does not exist. */
-  #toFinalError(failure: PollFailure): WfrError {
-    const isMissing = this.#run === undefined && this.#failed.areUnexpectedTooLong;
-    return (isMissing ? this.#toNoSuchRunError(failure) : undefined) ?? this.#unreachable(failure);
-  }
-
-  #toNoSuchRunError(failure: PollFailure): NoSuchRunError | undefined {
-    if (!(failure instanceof HttpError) || failure.info.status !== 404) return undefined;
-    return new NoSuchRunError(this.id, failure.info);
+  #finalError(failure: PollFailure, now: number): WfrError {
+    const isMissing = failure instanceof HttpError && failure.info.status === 404;
+    return isMissing && this.#run === undefined && this.#isUnexpectedTooLong(now)
+      ? new NoSuchRunError(this.id, failure.info)
+      : this.#unreachable(failure);
   }
 
   #unreachable(failure: PollFailure): WfrError {
-    return unreachableRun(this.id, failure, this.#run !== undefined, this.#failed.durationMs);
+    const now = this.#awake.elapsed();
+    return unreachableRun(this.id, failure, this.#run !== undefined, now - (this.#failingSince ?? now));
+  }
+
+  /** Returns whether every poll of the last 60 s had an unexpected status. */
+  #isUnexpectedTooLong(now: number): boolean {
+    return this.#unexpectedSince !== undefined && now - this.#unexpectedSince >= MAX_UNEXPECTED;
   }
 }
 
-/** How long a run that exists may be unreachable, in milliseconds. */
-const MAX_UNREACHABLE = 5 * 60_000;
-/** Retries for a run that was never read. */
-const MAX_FIRST_RETRIES = 3;
-/** How long unexpected statuses are retried, in milliseconds. */
-const MAX_UNEXPECTED = 60_000;
-
-class FailedPolls {
-  #since: number | undefined;
-  #unexpectedSince: number | undefined;
-  #retries = 0;
-
-  constructor(private readonly awake: AwakeTime) {}
-
-  add(failure: PollFailure): void {
-    const now = this.awake.elapsed();
-    this.#since ??= now;
-    this.#unexpectedSince = isUnexpectedStatus(failure) ? (this.#unexpectedSince ?? now) : undefined;
-  }
-
-  reset(): void {
-    this.#since = undefined;
-    this.#unexpectedSince = undefined;
-    this.#retries = 0;
-  }
-
-  /** Milliseconds since the first failure. */
-  get durationMs(): number {
-    const now = this.awake.elapsed();
-    return now - (this.#since ?? now);
-  }
-
-  /** Whether every poll of the last 60 s had an unexpected status. */
-  get areUnexpectedTooLong(): boolean {
-    return (
-      this.#unexpectedSince !== undefined && this.awake.elapsed() - this.#unexpectedSince >= MAX_UNEXPECTED
-    );
-  }
-
-  /** Returns whether to stop polling. A run that is not known to exist has a few retries, any other a time limit. */
-  shouldGiveUp(exists: boolean): boolean {
-    if (this.areUnexpectedTooLong) return true;
-    return exists ? this.durationMs >= MAX_UNREACHABLE : this.#retries >= MAX_FIRST_RETRIES;
-  }
-
-  /** Returns the last of the retries of a run that is not known to exist, such as `1/3`. */
-  get tries(): string {
-    return `${this.#retries}/${MAX_FIRST_RETRIES}`;
-  }
-
-  /** Counts a retry and returns its backoff in milliseconds; `random` is 0 to 1. */
-  nextBackoff(random: number): number {
-    return backoff(this.#retries++, random);
-  }
+/** Throws where a status that wfr does not know has not changed for `forMs`, and for too long. */
+function assertKnownStatus({ status = '' }: Run, forMs: number): void {
+  if (isKnownStatus(status) || forMs < MAX_UNKNOWN_STATUS) return;
+  const summary = `the status ${status} is unknown to wfr and has not changed for ${formatDuration(forMs)}`;
+  throw new WfrError('unknown-status', [summary], {
+    hints: ["Check the service's documentation; a newer wfr may know this status."],
+    isTemporary: true,
+  });
 }
 
 /** Returns whether a status blames the request (400, 404, a redirect), which is unexpected for a run that exists. */

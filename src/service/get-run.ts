@@ -1,7 +1,6 @@
 /** GET /runs/{id}: reads the current state of a run. */
 import { HttpError } from './errors.js';
-import { NoRoomError, type ResponsePlace } from './response-memory.js';
-import { hasEnded } from './run.js';
+import type { ResponsePlace } from './response-memory.js';
 import {
   httpErrorInfo,
   parseRunResponse,
@@ -17,7 +16,7 @@ export type RunResponse = Awaited<ReturnType<typeof getRun>>;
 
 /**
  * Reads a run. If the token is rejected, reads it from its source again and retries once. Throws HttpError, NetworkError,
- * UnreadableResponseError or the signal's reason.
+ * UnreadableResponseError, NoRoomError or the signal's reason.
  */
 export async function getRun(id: string, service: Service, signal: AbortSignal, place?: ResponsePlace) {
   const url = runsUrl(service.baseUrl, id);
@@ -35,29 +34,4 @@ export async function getRun(id: string, service: Service, signal: AbortSignal, 
   if (run.id !== id) throw unreadableResponse('it is about another run', response);
   if (run.status === undefined) throw unreadableResponse('it has no status', response);
   return { run, retryAfter: retryAfterOf(response, service) };
-}
-
-/**
- * Reads a run as soon as there is memory for it, and keeps its place until it was printed. `wait` is told what is waited
- * for. Throws as getRun does.
- */
-export async function getRunInPlace(
-  id: string,
-  service: Service,
-  signal: AbortSignal,
-  place: ResponsePlace,
-  wait: (waiting: Promise<void>) => Promise<void>,
-): Promise<RunResponse> {
-  for (;;) {
-    try {
-      const response = await getRun(id, service, signal, place);
-      // A run that has not ended is small, and soon replaced by the next response.
-      if (hasEnded(response.run)) place.hold();
-      else place.end();
-      return response;
-    } catch (error) {
-      if (!(error instanceof NoRoomError)) throw error;
-      await wait(place.waitForRoom(error, signal));
-    }
-  }
 }

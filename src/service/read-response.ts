@@ -1,30 +1,31 @@
-/** Reads the body of a response: all of a 2xx, and the start of any other. */
-
+/** Reads one response as undici parses it: all of a 2xx, and the start of any other. */
 import { isUtf8 } from 'node:buffer';
-import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { NetworkError } from './errors.js';
-import { requestIdOf } from './response-facts.js';
-import type { ResponsePlace } from './response-memory.js';
+import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
+import { MAX_SMALL, type ResponsePlace } from './response-memory.js';
 import type { Deadline } from './time-limits.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;
-/** Most bytes that are read of any other body. */
-const MAX_ERROR_BODY = 64 * 1024;
-/** Most bytes that are kept of a 2xx that cannot be read to its end. */
-const MAX_RECEIVED = 64 * 1024;
+/** Most bytes that are read of any other body, and that are searched of a 2xx that has not ended. */
+const MAX_PART = 64 * 1024;
 /** Bytes per millisecond of the slowest response to a trigger. */
 const MIN_RATE = 64;
-const DECODED_PIECE = 64 * 1024;
 
-export interface IncomingResponse {
+export interface HttpResponse {
   status: number;
-  /** Names in lower case. */
+  /** Names in lower case; of repeated headers, the first. */
   headers: Readonly<Record<string, string>>;
-  body: IncomingBody;
+  /** In UTF-8 for a 2xx. */
+  body: Uint8Array;
+  /** Whether the whole body was read, as always of a 2xx. */
+  isWhole: boolean;
+  /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
+  isRepaired: boolean;
+  /** Milliseconds from the request to the end of the response. */
+  durationMs: number;
 }
 
 /** `host` is `name:port`. */
@@ -32,254 +33,238 @@ export interface ReadOptions {
   host: string;
   clock: Clock;
   limits: Limits;
-  /** When the response must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
-  endBy: number | undefined;
   /** Where a 2xx waits to be printed; undefined for one that need not wait. */
-  place: ResponsePlace | undefined;
+  place?: ResponsePlace | undefined;
 }
 
-/** The part of a body that was read, in UTF-8 for a 2xx, which is always whole. */
-export interface ReadBody {
-  body: Uint8Array;
-  isWhole: boolean;
-  /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
-  isRepaired: boolean;
+interface Controller {
+  abort(reason: Error): void;
 }
 
-/**
- * Reads and decodes the body. Throws NetworkError with the status and, of a 2xx, what was received, NoRoomError,
- * or the signal's reason.
- */
-export async function readResponse(
-  response: IncomingResponse,
-  options: ReadOptions,
-  deadline: Deadline,
-): Promise<ReadBody> {
-  const { status, headers } = response;
-  if (status < 200 || status > 299) return readErrorBody(response, options, deadline);
-  const received = new ReceivedBytes(MAX_RESPONSE, expectedLength(headers));
-  try {
-    return { ...(await readAll(response, received, options, deadline)), isWhole: true };
-  } catch (error) {
-    const { host } = options;
-    const body = received.start(MAX_RECEIVED);
-    const partial = { status, headers, body };
-    const requestId = requestIdOf(partial);
-    const details = { host, code: errorCode(error), status, received: partial, requestId };
-    // The headers have arrived, so the error carries their status.
-    if (error instanceof NetworkError)
-      throw new NetworkError(error.fault, { ...details, ...error.details }, { cause: error });
-    if (error instanceof WfrError || deadline.signal.aborted) throw error;
-    throw new NetworkError(isDecodingError(error) ? 'encoded' : 'truncated', details, { cause: error });
+/** What undici calls with the parts of one response. It is never paused: what arrives is kept. */
+export class ResponseReader {
+  /** When the response must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
+  endBy = Number.POSITIVE_INFINITY;
+  readonly #started: number;
+  readonly #bytes = new ReceivedBytes();
+  readonly #ended: Promise<boolean>;
+  #end = (_isWhole: boolean) => {};
+  #fail = (_error: unknown) => {};
+  #controller: Controller | undefined;
+  #status = 0;
+  #headers: Record<string, string> = {};
+
+  constructor(
+    private readonly options: ReadOptions,
+    private readonly deadline: Deadline,
+  ) {
+    this.#started = options.clock.monotonic();
+    this.#ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#fail = reject;
+    });
+    deadline.signal.addEventListener('abort', () => this.#abort());
+    this.#abort();
   }
-}
 
-/** Returns whether node:zlib found the body invalid; one that only ends too early was truncated. */
-function isDecodingError(error: unknown): boolean {
-  const code = errorCode(error) ?? '';
-  return code.startsWith('Z_') && code !== 'Z_BUF_ERROR';
-}
-
-async function readAll(
-  { body, headers }: IncomingResponse,
-  received: ReceivedBytes,
-  options: ReadOptions,
-  deadline: Deadline,
-): Promise<Omit<ReadBody, 'isWhole'>> {
-  const { host } = options;
-  const encoding = headers['content-encoding'];
-  const coding = parseCoding(encoding);
-  if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
-  const length = headers['content-length'];
-  const tooLarge = () => new NetworkError('too-large', { host, code: length && `${length} bytes` });
-  const assertSize = (size: number) => {
-    if (size > MAX_RESPONSE) throw tooLarge();
-    options.place?.assertRoomFor(size);
-  };
-  assertSize(Number(headers['content-length'] ?? 0));
-  const decoded = coding === undefined ? body : decodeBody(body, coding);
-  await forEachChunk(decoded, options, deadline, (chunk) => {
-    assertSize(received.size + chunk.length);
-    received.add(chunk);
-  });
-  const bytes = stripByteOrderMark(received.take());
-  if (isUtf8(bytes)) return { body: bytes, isRepaired: false };
-  // A replacement character is longer than the byte that it replaces.
-  const valid = new ReceivedBytes(MAX_RESPONSE);
-  for (const piece of replaceInvalidUtf8(bytes)) {
-    if (valid.size + piece.length > MAX_RESPONSE) throw tooLarge();
-    valid.add(piece);
+  /** What has arrived of a 2xx. */
+  get received(): ReceivedResponse | undefined {
+    const { status, headers } = this.#head;
+    return this.#isAccepted ? { status, headers, body: this.#bytes.start(MAX_PART) } : undefined;
   }
-  return { body: valid.take(), isRepaired: true };
-}
 
-/** Returns the Content-Length of a body that is not coded; 0 without one, or if it is too large. */
-function expectedLength(headers: IncomingResponse['headers']): number {
-  const length = Number(headers['content-length'] ?? 0);
-  const isCoded = parseCoding(headers['content-encoding']) !== undefined;
-  return length <= MAX_RESPONSE && !isCoded ? length : 0;
+  /**
+   * Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici.
+   */
+  async response(): Promise<HttpResponse> {
+    const isWhole = await this.#ended;
+    const head = { ...this.#head, isWhole, durationMs: this.options.clock.monotonic() - this.#started };
+    const coding = head.headers['content-encoding'];
+    if (!this.#isAccepted) {
+      const body = await decode(this.#bytes.start(MAX_PART), coding, MAX_RESPONSE).catch(() =>
+        Buffer.alloc(0),
+      );
+      return { ...head, body: body.subarray(0, MAX_PART), isRepaired: false };
+    }
+    const bytes = stripByteOrderMark(await this.#decode(coding));
+    if (isUtf8(bytes)) return { ...head, body: bytes, isRepaired: false };
+    const repaired = new ReceivedBytes();
+    for (const piece of replaceInvalidUtf8(bytes)) {
+      // A replacement character is longer than the byte that it replaces.
+      this.#assertSize(repaired.size + piece.length);
+      repaired.add(piece);
+    }
+    return { ...head, body: repaired.all(), isRepaired: true };
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    this.#abort();
+  }
+
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) throw this.#error('not-http');
+    this.#status = status;
+    for (const [name, value] of Object.entries(headers)) {
+      const first = Array.isArray(value) ? value[0] : value;
+      if (first !== undefined) this.#headers[name] = first;
+    }
+    this.#restartLimit();
+    if (!this.#isAccepted) return;
+    const { 'content-length': length, 'content-encoding': coding } = this.#headers;
+    if (isCoded(coding) === undefined) throw this.#error('encoded', coding);
+    this.#assertSize(Number(length ?? 0));
+    this.#bytes.expect(Number(length ?? 0));
+  }
+
+  onResponseData(_controller: Controller, chunk: Buffer): void {
+    this.#bytes.add(chunk);
+    if (this.#isAccepted) this.#assertSize(this.#bytes.size);
+    else if (this.#bytes.size > MAX_PART) throw new Error('enough has been read');
+    this.#restartLimit();
+  }
+
+  onResponseEnd(): void {
+    this.#end(true);
+  }
+
+  /** The status of an error response matters, its message is a bonus. */
+  onResponseError(_controller: Controller, error: Error): void {
+    if (this.#status === 0 || this.#isAccepted || this.deadline.isInterrupted) this.#fail(error);
+    else this.#end(false);
+  }
+
+  get #head() {
+    return { status: this.#status, headers: this.#headers };
+  }
+
+  get #isAccepted(): boolean {
+    return this.#status >= 200 && this.#status <= 299;
+  }
+
+  /** Ends the request if its time is over. undici calls `onRequestStart` only once it is connected. */
+  #abort(): void {
+    const { aborted, reason } = this.deadline.signal;
+    if (!aborted) return;
+    if (this.#controller === undefined) this.#fail(reason);
+    else this.#controller.abort(reason);
+  }
+
+  #restartLimit(): void {
+    const { limits, clock } = this.options;
+    const { silence, errorBody, response } = limits;
+    const left = this.endBy + this.#bytes.size / MIN_RATE - clock.monotonic();
+    if (this.#isAccepted && left <= silence)
+      this.deadline.allow(left, () => this.#error('unfinished', undefined, response));
+    else if (this.#isAccepted)
+      this.deadline.allow(silence, () => this.#error('no-response', undefined, silence));
+    else if (this.#bytes.size === 0)
+      this.deadline.allow(errorBody, () => this.#error('unfinished', undefined, errorBody));
+  }
+
+  /** Throws for the size of a 2xx that is too large, now or ever. */
+  #assertSize(size: number): void {
+    const { 'content-length': length } = this.#headers;
+    if (size > MAX_RESPONSE) throw this.#error('too-large', length && `${length} bytes`);
+    this.options.place?.assertRoomFor(size);
+  }
+
+  /** A response that has a place is decoded again if it is large: only the first one may be. */
+  async #decode(
+    coding: string | undefined,
+    max = this.options.place ? MAX_SMALL : MAX_RESPONSE,
+  ): Promise<Buffer> {
+    try {
+      return await decode(this.#bytes.all(), coding, max);
+    } catch (error) {
+      if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') throw this.#error('encoded', errorCode(error));
+      this.#assertSize(max + 1);
+      return this.#decode(coding, MAX_RESPONSE);
+    }
+  }
+
+  #error(fault: NetworkFault, code?: string, after?: number): NetworkError {
+    return new NetworkError(fault, { host: this.options.host, code, after });
+  }
 }
 
 /** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
 function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for (let from = 0; from < bytes.length; from += DECODED_PIECE) {
-    const piece = bytes.subarray(from, from + DECODED_PIECE);
-    yield Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length }));
+  for (let from = 0; from < bytes.length; from += MAX_PART) {
+    const piece = bytes.subarray(from, from + MAX_PART);
+    yield Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < bytes.length }));
   }
 }
-
-/** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */
-async function readErrorBody(response: IncomingResponse, options: ReadOptions, deadline: Deadline) {
-  const coding = parseCoding(response.headers['content-encoding']);
-  const { body } = response;
-  const isEncoded = coding === 'gzip' || coding === 'deflate';
-  const received = new ReceivedBytes(MAX_RESPONSE);
-  let isWhole = false;
-  const stopReading = new Error('enough has been read');
-  const cancel = options.clock.after(options.limits.errorBody, () => body.destroy(stopReading));
-  try {
-    await forEachChunk(isEncoded ? decodeBody(body, coding) : body, options, deadline, (chunk) => {
-      received.add(chunk);
-      if (received.size > MAX_ERROR_BODY) throw stopReading;
-    });
-    isWhole = true;
-  } catch {
-    deadline.throwIfInterrupted();
-  } finally {
-    cancel();
-  }
-  return { body: received.start(MAX_ERROR_BODY), isWhole, isRepaired: false };
-}
-
-async function forEachChunk(
-  body: AsyncIterable<Buffer>,
-  { host, limits, clock, endBy = Number.POSITIVE_INFINITY }: ReadOptions,
-  deadline: Deadline,
-  onChunk: (chunk: Buffer) => void,
-): Promise<void> {
-  let size = 0;
-  const restart = () => {
-    const left = endBy + size / MIN_RATE - clock.monotonic();
-    if (left > limits.silence)
-      deadline.allow(limits.silence, () => new NetworkError('no-response', { host, after: limits.silence }));
-    else deadline.allow(left, () => new NetworkError('unfinished', { host, after: limits.response }));
-  };
-  const reading = (async () => {
-    restart();
-    for await (const chunk of body) {
-      size += chunk.length;
-      restart();
-      onChunk(chunk);
-    }
-  })();
-  await deadline.guard(reading);
-}
-
-type Coding = 'gzip' | 'deflate';
-
-/** Bytes of each decoded chunk. Those of Node's default, 16 KiB, take three times as long. */
-const CHUNK_SIZE = 64 * 1024;
 
 /** Values that some servers send for a body without a coding. */
-const NO_CODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8']);
+const NO_CODING = ['', 'identity', 'none', 'binary', 'utf-8', 'utf8'];
 
-interface IncomingBody extends AsyncIterable<Buffer> {
-  destroy(error?: Error): unknown;
+/** Returns whether a Content-Encoding header names a coding; undefined if wfr cannot decode it. */
+function isCoded(header = ''): boolean | undefined {
+  const labels = header.split(',').map((label) => label.trim().toLowerCase());
+  const codings = labels.filter((label) => !NO_CODING.includes(label));
+  if (codings.length === 0) return false;
+  return /^((x-)?gzip|deflate)$/.test(codings.join()) || undefined;
 }
 
-/** Returns the coding in a Content-Encoding header, undefined without one, `unsupported` if wfr cannot decode it. */
-function parseCoding(header: string | undefined): Coding | 'unsupported' | undefined {
-  const labels = (header ?? '').split(',').map((label) => label.trim().toLowerCase());
-  const [first, ...others] = labels.filter((label) => !NO_CODING.has(label));
-  if (first === undefined) return undefined;
-  if (others.length > 0) return 'unsupported';
-  if (first === 'gzip' || first === 'x-gzip') return 'gzip';
-  return first === 'deflate' ? 'deflate' : 'unsupported';
-}
-
-/** Decodes a body while it arrives, so that the reader can stop at any size. Throws the decoder's error. */
-async function* decodeBody(body: IncomingBody, coding: Coding): AsyncGenerator<Buffer, void, void> {
-  const encoded = body[Symbol.asyncIterator]();
-  const first = await encoded.next();
-  if (first.done === true) return;
-  const all = async function* () {
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => encoded };
-  };
+/** Returns the body without its coding, or as much of it as has arrived. Throws the error of node:zlib. */
+async function decode(body: Buffer, header: string | undefined, maxOutputLength: number): Promise<Buffer> {
+  const [first = 0] = body;
   // `{`: plain JSON in spite of the header. No coded body begins with this byte.
-  if (first.value[0] === 0x7b) return yield* all();
+  if (!isCoded(header) || body.length === 0 || first === 0x7b) return body;
   // Loaded on demand, because no coding is requested.
-  const [zlib, { pipeline }] = await Promise.all([import('node:zlib'), import('node:stream')]);
-  // Some servers omit the zlib wrapper (RFC 9110, section 8.4.1.2), whose first byte names method 8.
-  const isBare = ((first.value[0] ?? 0) & 0x0f) !== 8;
-  const inflate = isBare ? zlib.createInflateRaw : zlib.createInflate;
-  const createDecoder = coding === 'gzip' ? zlib.createGunzip : inflate;
-  const decoder = createDecoder({ chunkSize: CHUNK_SIZE });
-  pipeline(all, decoder, () => {});
-  yield* decoder;
+  const { constants, inflateRaw, unzip } = await import('node:zlib');
+  // Some servers omit the zlib wrapper of deflate (RFC 9110, section 8.4.1.2), whose first byte names method 8.
+  const decoder = first === 0x1f || (first & 0x0f) === 8 ? unzip : inflateRaw;
+  const options = { maxOutputLength, chunkSize: MAX_PART, finishFlush: constants.Z_SYNC_FLUSH };
+  return new Promise((resolve, reject) => {
+    decoder(body, options, (error, decoded) => (error === null ? resolve(decoded) : reject(error)));
+  });
 }
 
-/** From this size on, a buffer of unknown length grows in place: copied to a larger one, the bytes would be held twice. */
-const LARGE = 8 * 1024 * 1024;
+/** Most bytes that are allocated before they have arrived. */
+const MAX_BLOCK = 8 * 1024 * 1024;
 
+/** Bytes in a few blocks: each holds as many as all before it, so that single bytes take little memory. */
 class ReceivedBytes {
-  #bytes: Uint8Array;
-  #size = 0;
+  readonly #full: Buffer[] = [];
+  #block = Buffer.alloc(0);
+  #used = 0;
 
-  /** `max` is the most bytes that are added; `expected` how many are, if that is known. */
-  constructor(
-    private readonly max: number,
-    expected = 0,
-  ) {
-    this.#bytes = Buffer.allocUnsafeSlow(expected);
+  get size(): number {
+    return this.#full.reduce((sum, { length }) => sum + length, this.#used);
   }
 
-  /** In bytes. */
-  get size(): number {
-    return this.#size;
+  /** Allocates what will be added. */
+  expect(size: number): void {
+    this.#block = Buffer.allocUnsafeSlow(size);
   }
 
   add(chunk: Uint8Array): void {
-    const size = this.#size + chunk.length;
-    if (size > this.#bytes.length) this.#grow(Math.min(size + Math.min(size, LARGE), this.max));
-    this.#bytes.set(chunk, this.#size);
-    this.#size = size;
+    const fitting = chunk.subarray(0, this.#block.length - this.#used);
+    this.#block.set(fitting, this.#used);
+    this.#used += fitting.length;
+    const rest = chunk.subarray(fitting.length);
+    if (rest.length === 0) return;
+    if (this.#used > 0) this.#full.push(this.#block);
+    this.#block = Buffer.allocUnsafeSlow(Math.max(rest.length, Math.min(this.size, MAX_BLOCK)));
+    this.#used = 0;
+    this.add(rest);
   }
 
-  /** Returns a copy of the first bytes. */
+  /** Returns the first bytes. */
   start(length: number): Buffer {
-    return Buffer.from(this.#bytes.subarray(0, Math.min(length, this.#size)));
+    const blocks = [...this.#full, this.#block.subarray(0, this.#used)];
+    return Buffer.concat(blocks, Math.min(length, this.size));
   }
 
-  /** Returns all bytes, and lets go of them. */
-  take(): Buffer {
-    const { buffer } = this.#bytes;
-    const isResizable = buffer instanceof ArrayBuffer && buffer.resizable;
-    const taken = isResizable ? this.#move(buffer) : Buffer.from(buffer, 0, this.#size);
-    this.#bytes = Buffer.alloc(0);
-    return taken;
-  }
-
-  #grow(length: number): void {
-    const { buffer } = this.#bytes;
-    if (buffer instanceof ArrayBuffer && buffer.resizable) return buffer.resize(length);
-    const received = this.#bytes.subarray(0, this.#size);
-    this.#bytes =
-      length < LARGE
-        ? Buffer.allocUnsafeSlow(length)
-        : new Uint8Array(new ArrayBuffer(length, { maxByteLength: this.max }));
-    this.#bytes.set(received);
-  }
-
-  /** Moves the bytes to a buffer of a fixed length, which is faster to read, from the end on, so that none is held twice. */
-  #move(buffer: ArrayBuffer): Buffer {
-    const moved = Buffer.allocUnsafeSlow(this.#size);
-    for (let end = this.#size; end > 0; buffer.resize(end)) {
-      const start = Math.max(0, end - LARGE);
-      moved.set(new Uint8Array(buffer, start, end - start), start);
-      end = start;
-    }
-    return moved;
+  /** Returns all bytes, which are copied only if there were more than expected. */
+  all(): Buffer {
+    return this.#full.length === 0 ? this.#block.subarray(0, this.#used) : this.start(this.size);
   }
 }

@@ -4,60 +4,59 @@ import { WfrError } from '../errors.js';
 import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
-const MAX_SMALL = 8 * 1024 * 1024;
+export const MAX_SMALL = 8 * 1024 * 1024;
 /** Responses that wait to be printed, above which no run is polled. */
 const MAX_HELD = 8;
 
 /** There is no room for a response until others were printed: the run is to be polled again. */
 export class NoRoomError extends WfrError {
-  constructor(readonly isLarge: boolean) {
-    // Never shown: getRunInPlace catches it.
+  constructor() {
+    // Never shown: followRun catches it.
     super('internal', ['other responses are printed first']);
   }
 }
 
 /** The responses to polls that are in memory, in the order in which they are printed. */
 export class ResponseMemory {
-  readonly #places = new Set<ResponsePlace>();
-  readonly #waiting: (() => void)[] = [];
+  readonly places = new Set<ResponsePlace>();
+  /** Wakes those that wait for a change. */
+  readonly waiting: (() => void)[] = [];
 
   /** Returns a place in the order, at the end of it as soon as it is used. */
   place(): ResponsePlace {
-    return new ResponsePlace(this.#places, this.#waiting);
+    return new ResponsePlace(this);
   }
 }
 
 /** The place of one run, until it was printed. */
 export class ResponsePlace {
   #isHeld = false;
+  #isLarge = false;
 
-  constructor(
-    private readonly places: Set<ResponsePlace>,
-    /** Wakes those that wait for a change. */
-    private readonly waiting: (() => void)[],
-  ) {}
+  constructor(private readonly memory: ResponseMemory) {}
 
   /** Takes a place at the end of the order, unless it has one. */
   enter(): void {
-    this.places.add(this);
+    this.memory.places.add(this);
   }
 
   /** Throws NoRoomError while too many responses wait to be printed, unless this is the one to print next. */
   assertRoom(): void {
-    if (!this.#hasRoom) throw new NoRoomError(false);
+    if (!this.#hasRoom) throw new NoRoomError();
   }
 
   /** Throws NoRoomError for the size of a response that is large, until all runs before it were printed. */
   assertRoomFor(size: number): void {
     if (size <= MAX_SMALL) return;
+    this.#isLarge = true;
     this.enter();
-    if (!this.#isFirst) throw new NoRoomError(true);
+    this.assertRoom();
   }
 
   /** Resolves when there is room. Throws the signal's reason. */
-  async waitForRoom({ isLarge }: NoRoomError, signal: AbortSignal): Promise<void> {
-    while (!(isLarge ? this.#isFirst : this.#hasRoom)) {
-      const change = new Promise<void>((resolve) => this.waiting.push(resolve));
+  async waitForRoom(signal: AbortSignal): Promise<void> {
+    while (!this.#hasRoom) {
+      const change = new Promise<void>((resolve) => this.memory.waiting.push(resolve));
       await untilAborted(change, signal);
     }
   }
@@ -71,16 +70,13 @@ export class ResponsePlace {
   /** Leaves the order: the response was printed, or there is none. */
   end(): void {
     this.#isHeld = false;
-    this.places.delete(this);
-    for (const wake of this.waiting.splice(0)) wake();
+    this.memory.places.delete(this);
+    for (const wake of this.memory.waiting.splice(0)) wake();
   }
 
   get #hasRoom(): boolean {
-    return this.#isFirst || [...this.places].filter((place) => place.#isHeld).length < MAX_HELD;
-  }
-
-  get #isFirst(): boolean {
-    const [first] = this.places;
-    return first === undefined || first === this;
+    const places = [...this.memory.places];
+    const isFirst = places[0] === undefined || places[0] === this;
+    return isFirst || (!this.#isLarge && places.filter((place) => place.#isHeld).length < MAX_HELD);
   }
 }

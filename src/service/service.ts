@@ -13,11 +13,12 @@ import {
   UnreadableResponseError,
 } from './errors.js';
 import { type IdTypes, parseRun } from './parse-run.js';
+import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
 import type { ResponseMemory } from './response-memory.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
-import type { HttpResponse, Transport } from './transport.js';
+import type { Transport } from './transport.js';
 
 /** The source of the access token. */
 export interface Credentials {

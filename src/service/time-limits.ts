@@ -1,8 +1,6 @@
 /** The time limits of one request, and time without the periods in which the process was stopped. */
-
 import type { Socket } from 'node:net';
 import type { Clock } from '../platform/context.js';
-import { untilAborted } from '../platform/until-aborted.js';
 import type { NetworkError } from './errors.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
@@ -31,18 +29,9 @@ export class Deadline {
     this.#controller.abort(reason);
   }
 
-  /** Settles with the promise, or rejects once the signal aborts, even if undici ignores it. */
-  guard<T>(promise: Promise<T>): Promise<T> {
-    return untilAborted(promise, this.signal);
-  }
-
-  throwIfInterrupted(): void {
-    this.outer.throwIfAborted();
-  }
-
-  /** Suspends the limit until it is restarted. */
-  suspend(): void {
-    this.#cancel();
+  /** Whether the outer signal has aborted. */
+  get isInterrupted(): boolean {
+    return this.outer.aborted;
   }
 
   end(): void {

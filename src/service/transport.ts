@@ -1,8 +1,6 @@
 /** Sends requests and reads responses within limits of time and size. The only importer of undici. */
-
 import type { Socket } from 'node:net';
-import type { buildConnector, Dispatcher } from 'undici';
-import requestOn from 'undici/lib/api/api-request.js';
+import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
@@ -10,38 +8,19 @@ import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { findAlert, openSocket, type Route } from './connect.js';
 import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
-import { MAX_HEAD, RawResponse } from './raw-response.js';
-import { type ReadBody, readResponse } from './read-response.js';
+import { type HttpResponse, ResponseReader } from './read-response.js';
 import { requestIdOf } from './response-facts.js';
+import { MAX_HEAD, ResponseHead } from './response-head.js';
 import type { ResponsePlace } from './response-memory.js';
 import { Deadline, StallTimer } from './time-limits.js';
 import { type TlsSettings, Trust } from './trust.js';
 
-export interface HttpResponse extends ReadBody {
-  status: number;
-  /** Names in lower case; of repeated headers, the first. */
-  headers: Readonly<Record<string, string>>;
-  /** Milliseconds from the request to the end of the response. */
-  durationMs: number;
-}
-
 const POLL_CONNECTIONS = 8;
-
-/** Why a connection that is no longer needed is closed: an error for each would cost a stack trace. */
-const CLOSED = Object.assign(new Error('closed'), { code: 'UND_ERR_DESTROYED' });
-
-/** wfr has limits of its own for the phases of a response. */
-const CLIENT_OPTIONS = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEAD };
-
-/** A kept-alive connection, which is opened again where it was closed. */
-interface PollConnection {
-  client: Client;
-  /** What its socket receives; undefined before it was opened. */
-  raw?: RawResponse;
-  socket?: Socket;
-}
+/** A response is slow if it has not ended so many milliseconds after its first byte. */
+const SLOW_RESPONSE = 100;
 
 type Headers = Readonly<Record<string, string>>;
+type Request = Dispatcher.DispatchOptions;
 
 export interface SendHooks {
   /** Called before the closing bytes are sent; throws to withhold them. */
@@ -57,12 +36,10 @@ export class Transport {
   readonly #route: Route;
   readonly #host: string;
   readonly #closed = new AbortController();
-  readonly #connections = new Set<PollConnection>();
-  readonly #idle: PollConnection[] = [];
+  readonly #polling = new Set<Connection>();
+  readonly #idle: Connection[] = [];
   /** Requests that wait for a connection. */
-  readonly #waiting: ((connection: PollConnection) => void)[] = [];
-  /** The code of the TLS alert that a socket received after its request was written. */
-  readonly #alerts = new WeakMap<Socket, string | undefined>();
+  readonly #waiting: ((connection: Connection) => void)[] = [];
 
   constructor(
     { tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings },
@@ -76,69 +53,66 @@ export class Transport {
   /** Closes all connections immediately. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
-    await Promise.all([...this.#connections].map(({ client }) => client.destroy(CLOSED)));
+    await Promise.all([...this.#polling].map(({ client }) => client.destroy()));
   }
 
   /**
    * Sends a body over a new connection: if a kept-alive one closed during the request, the service might have accepted
    * it. Throws NetworkError, the signal's reason, and what the body throws.
    */
-  async post(
-    path: string,
-    headers: Headers,
-    body: TriggerBody,
-    hooks: SendHooks,
-    signal: AbortSignal,
-  ): Promise<HttpResponse> {
-    const started = this.clock.monotonic();
-    const socket = await this.#connect(signal);
-    const raw = new RawResponse(socket, () => incomplete.onReceived());
-    const incomplete = new IncompleteResponse(raw, hooks, this.clock);
-    const client = new Client(this.#route.origin.origin, {
-      ...CLIENT_OPTIONS,
-      connect: provideSocket(socket),
-    });
-    const deadline = new Deadline(signal, this.clock);
-    let bodyError: unknown;
-    const { stall, response: responseLimit } = this.limits;
-    const stallTimer = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
-    let endBy = started + responseLimit;
-    const limitedHooks = {
-      ...hooks,
-      onProgress() {
-        stallTimer.onProgress();
-        hooks.onProgress();
-      },
-      onSent: () => {
-        endBy = this.clock.monotonic() + responseLimit;
-        hooks.onSent();
-        stallTimer.end();
-        deadline.allow(responseLimit, () => this.#fault('no-response', responseLimit));
-      },
+  async post(path: string, headers: Headers, body: TriggerBody, hooks: SendHooks, signal: AbortSignal) {
+    const { clock, limits } = this;
+    const deadline = new Deadline(signal, clock);
+    const reader = new ResponseReader({ host: this.#host, clock, limits }, deadline);
+    reader.endBy = clock.monotonic() + limits.response;
+    let stall: StallTimer | undefined;
+    const open = async () => {
+      // undici opens another one if the first was lost.
+      if (stall !== undefined) throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
+      const socket = await this.#connect(signal);
+      stall = new StallTimer(socket, limits.stall, () =>
+        deadline.expire(this.#fault('stalled', limits.stall)),
+      );
+      return socket;
     };
-    const chunks = captureError(body.chunks(limitedHooks), (error) => {
-      bodyError = error;
+    let cancelSearch: (() => void) | undefined;
+    const search = () => {
+      const received = reader.received ?? connection.head?.received;
+      const isDone = received !== undefined && hooks.onIncomplete(received);
+      if (!isDone) cancelSearch = clock.after(SLOW_RESPONSE, search);
+    };
+    const connection = new Connection(this.#route.origin, open, () => {
+      cancelSearch ??= clock.after(SLOW_RESPONSE, search);
     });
+    const onProgress = () => {
+      stall?.onProgress();
+      hooks.onProgress();
+    };
+    const onSent = () => {
+      reader.endBy = clock.monotonic() + limits.response;
+      hooks.onSent();
+      stall?.end();
+      deadline.allow(limits.response, () => this.#fault('no-response', limits.response));
+    };
+    const request: Request = {
+      method: 'POST',
+      path,
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
+      body: body.chunks({ ...hooks, onProgress, onSent }) as never,
+      reset: true,
+    };
     try {
-      const request = requestOn.call(client, {
-        method: 'POST',
-        path,
-        headers: { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
-        body: chunks as never,
-        reset: true,
-      });
-      const response = await deadline.guard(request);
-      stallTimer.end();
-      return await this.#read(response, deadline, { started, endBy });
+      return await this.#send(request, reader, connection, () =>
+        body.sendState === 'unsent' ? 'connect-reset' : 'reset',
+      );
     } catch (error) {
-      if (signal.aborted) incomplete.tell();
-      const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
-      const failure = withReceived(toNetworkError(error, this.#host, fallback), raw);
-      throw bodyError ?? this.#explainReset(failure, socket);
+      if (signal.aborted) search();
+      // undici may wrap it or lose it.
+      throw body.failure ?? error;
     } finally {
       deadline.end();
-      incomplete.end();
-      client.destroy(CLOSED).catch(() => {});
+      cancelSearch?.();
+      connection.client.destroy().catch(() => {});
     }
   }
 
@@ -146,26 +120,16 @@ export class Transport {
    * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
    * printed first, or the signal's reason.
    */
-  async get(
-    path: string,
-    headers: Headers,
-    signal: AbortSignal,
-    place?: ResponsePlace,
-  ): Promise<HttpResponse> {
+  async get(path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace) {
+    const { clock, limits } = this;
     // The time limits do not include the wait for a free connection.
     const connection = await this.#takeConnection();
-    const started = this.clock.monotonic();
-    const deadline = new Deadline(signal, this.clock);
+    const deadline = new Deadline(signal, clock);
     try {
       place?.assertRoom();
-      deadline.allow(this.limits.silence, () => this.#fault('no-response', this.limits.silence));
-      connection.raw?.expectNext();
-      const response = await deadline.guard(
-        requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
-      );
-      return await this.#read(response, deadline, { started, place });
-    } catch (error) {
-      throw this.#explainReset(toNetworkError(error, this.#host, 'reset'), connection.socket);
+      deadline.allow(limits.silence, () => this.#fault('no-response', limits.silence));
+      const reader = new ResponseReader({ host: this.#host, clock, limits, place }, deadline);
+      return await this.#send({ method: 'GET', path, headers }, reader, connection, () => 'reset');
     } finally {
       deadline.end();
       const next = this.#waiting.shift();
@@ -174,44 +138,40 @@ export class Transport {
     }
   }
 
+  /** Sends a request and returns its response; `fallback` is the fault of a lost connection. */
+  async #send(
+    request: Request,
+    reader: ResponseReader,
+    connection: Connection,
+    fallback: () => NetworkFault,
+  ): Promise<HttpResponse> {
+    try {
+      connection.head?.expectNext();
+      connection.client.dispatch(request, reader);
+      return await reader.response();
+    } catch (error) {
+      const failure = toNetworkError(error, this.#host, fallback());
+      if (!(failure instanceof NetworkError)) throw failure;
+      const received = reader.received ?? connection.head?.received;
+      if (received !== undefined) {
+        const isBroken = reader.received !== undefined && failure !== error;
+        throw withReceived(failure, isBroken ? 'truncated' : failure.fault, received);
+      }
+      // undici says nothing of the alert that ended a connection.
+      const { alert: code } = connection;
+      if (failure.fault !== 'reset' || code === undefined) throw failure;
+      throw new NetworkError('client-certificate', { host: this.#host, code }, { cause: error });
+    }
+  }
+
   /** Returns a connection that no other request uses; there are only a few. */
-  async #takeConnection(): Promise<PollConnection> {
+  async #takeConnection(): Promise<Connection> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
-    if (this.#connections.size < POLL_CONNECTIONS) return this.#addConnection();
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #addConnection(): PollConnection {
-    const open = async () => {
-      const socket = await this.#connect(this.#closed.signal);
-      connection.raw = new RawResponse(socket);
-      connection.socket = socket;
-      return socket;
-    };
-    const connection: PollConnection = {
-      client: new Client(this.#route.origin.origin, {
-        ...CLIENT_OPTIONS,
-        connect(_options, callback) {
-          open().then(
-            (socket) => callback(null, socket),
-            (error) => callback(error, null),
-          );
-        },
-      }),
-    };
-    this.#connections.add(connection);
+    if (this.#polling.size === POLL_CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
+    const connection = new Connection(this.#route.origin, () => this.#connect(this.#closed.signal));
+    this.#polling.add(connection);
     return connection;
-  }
-
-  /** Returns the error of a lost connection; where its socket received an alert, of which undici says nothing, that of the alert. */
-  #explainReset(error: unknown, socket: Socket | undefined): unknown {
-    const isReset =
-      error instanceof NetworkError && error.fault === 'reset' && error.details.status === undefined;
-    const code = socket && this.#alerts.get(socket);
-    return isReset && code !== undefined
-      ? new NetworkError('client-certificate', { host: this.#host, code }, { cause: error })
-      : error;
   }
 
   /** Opens a socket within the time limit; aborted by the signal. */
@@ -219,30 +179,9 @@ export class Transport {
     const deadline = new Deadline(signal, this.clock);
     deadline.allow(this.limits.connect, () => this.#fault('connect-timeout', this.limits.connect));
     try {
-      const socket = await openSocket(this.#route, this.clock, deadline.signal);
-      return socket.on('error', (error) => {
-        const code = errorCode(error);
-        if (findAlert(code) === 'client-certificate') this.#alerts.set(socket, code);
-      });
+      return await openSocket(this.#route, this.clock, deadline.signal);
     } finally {
       deadline.end();
-    }
-  }
-
-  async #read(
-    response: Dispatcher.ResponseData,
-    deadline: Deadline,
-    { started, endBy, place }: { started: number; endBy?: number; place?: ResponsePlace | undefined },
-  ): Promise<HttpResponse> {
-    const { statusCode: status, body } = response;
-    const headers = firstValues(response.headers);
-    const reader = { host: this.#host, clock: this.clock, limits: this.limits, endBy, place };
-    try {
-      const read = await readResponse({ status, headers, body }, reader, deadline);
-      return { status, headers, ...read, durationMs: this.clock.monotonic() - started };
-    } finally {
-      // What was not read would delay the next response on this connection.
-      body.on('error', () => {}).destroy();
     }
   }
 
@@ -251,83 +190,43 @@ export class Transport {
   }
 }
 
-/** A response is slow if it has not ended so many milliseconds after its first byte. */
-const SLOW_RESPONSE = 100;
-/** Most bytes that are searched in all parts of a slow response, so that single bytes take little time. */
-const MAX_SEARCHED = 16 * 1024 * 1024;
+/** A connection of undici over sockets of `open`, which it calls again where the last one was closed. */
+class Connection {
+  readonly client: Client;
+  /** The code of the TLS alert that its socket has received. */
+  alert: string | undefined;
+  /** The head of the response that its socket receives. */
+  head: ResponseHead | undefined;
 
-/** Tells what has arrived of a response that is slow, whenever there is more of it. */
-class IncompleteResponse {
-  #cancel: (() => void) | undefined;
-  #isTold = true;
-  #searched = 0;
-
-  constructor(
-    private readonly raw: RawResponse,
-    private readonly hooks: SendHooks,
-    private readonly clock: Clock,
-  ) {}
-
-  onReceived(): void {
-    this.#cancel ??= this.clock.after(SLOW_RESPONSE, () => {
-      this.#isTold = false;
-      this.onReceived();
+  /** Calls `onReceived` when a part of the head of a response has arrived. */
+  constructor(origin: URL, open: () => Promise<Socket>, onReceived?: () => void) {
+    this.client = new Client(origin.origin, {
+      // wfr has limits of its own for the phases of a response.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_HEAD,
+      connect: (_options, callback) => {
+        open().then(
+          (socket) => {
+            this.alert = undefined;
+            socket.on('error', (error) => {
+              const code = errorCode(error);
+              if (findAlert(code) === 'client-certificate') this.alert = code;
+            });
+            this.head = new ResponseHead(socket, onReceived);
+            callback(null, socket);
+          },
+          (error) => callback(error, null),
+        );
+      },
     });
-    if (!this.#isTold && this.#searched < MAX_SEARCHED) this.tell();
-  }
-
-  tell(): void {
-    const received = this.raw.parseAccepted();
-    this.#searched += received?.body.length ?? 0;
-    if (received !== undefined) this.#isTold = this.hooks.onIncomplete(received);
-  }
-
-  end(): void {
-    this.#cancel?.();
-    this.#isTold = true;
   }
 }
 
-/** Adds the part of a 2xx that undici could not read to the error: it may contain the id of a run. */
-function withReceived(error: unknown, raw: RawResponse): unknown {
-  if (!(error instanceof NetworkError) || error.details.status !== undefined) return error;
-  const received = raw.parseAccepted();
-  if (received === undefined) return error;
-  const { status } = received;
-  const details = { ...error.details, status, received, requestId: requestIdOf(received) };
-  return new NetworkError(error.fault, details, { cause: error.cause });
-}
-
-/** Returns a connector that provides an open socket once: a second call means that the first connection was lost. */
-function provideSocket(socket: Socket): buildConnector.connector {
-  let open: Socket | undefined = socket;
-  return (_options, callback) => {
-    const provided = open;
-    open = undefined;
-    // undici misses a callback that is called before the connector returns.
-    queueMicrotask(() => {
-      if (provided !== undefined && !provided.destroyed) callback(null, provided);
-      else callback(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' }), null);
-    });
-  };
-}
-
-/** Yields the chunks and reports the error that they throw: undici may wrap it or lose it. */
-async function* captureError(chunks: AsyncGenerator<Uint8Array>, onError: (error: unknown) => void) {
-  try {
-    yield* chunks;
-  } catch (error) {
-    onError(error);
-    throw error;
-  }
-}
-
-function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const pairs = Object.entries(headers).flatMap(([name, value]) => {
-    const first = Array.isArray(value) ? value[0] : value;
-    return first === undefined ? [] : [[name, first] as const];
-  });
-  return Object.fromEntries(pairs);
+/** Adds what has arrived of a 2xx to the error: it may contain the id of a run. */
+function withReceived({ details, cause }: NetworkError, fault: NetworkFault, received: ReceivedResponse) {
+  const all = { ...details, status: received.status, received, requestId: requestIdOf(received) };
+  return new NetworkError(fault, all, { cause });
 }
 
 /** Converts an error of undici to a NetworkError, with `fallback` for an unspecific one; returns any other error unchanged. */

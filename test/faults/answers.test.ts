@@ -157,8 +157,8 @@ describe('run: the outcome of a trigger is unknown', () => {
       'sent something that is not an HTTP response',
     ],
     [
-      'response headers of more than 64 kB (fault 30)',
-      (_request, reply) => reply.raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`),
+      'response headers of more than 128 kB (fault 30)',
+      (_request, reply) => reply.raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(140_000)}\r\n\r\n`),
       'sent something that is not an HTTP response',
     ],
     [

@@ -80,7 +80,12 @@ describe('run: a complete Run in the response to the trigger', () => {
       `after ${statuses.length} unrequested 1xx, beginning with ${statuses[0]} (fault 113)`,
       afterInterim(statuses, respondRaw(contentLength(ACCEPTED), ACCEPTED)),
     ]),
+    [
+      'with different Content-Lengths',
+      respondRaw(`content-length: 5\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
+    ],
     ['with headers of 17 kB (fault 114)', respondChunked(`x: ${'y'.repeat(17_000)}\r\n`)],
+    ['with headers of 120 kB (fault 114)', respondChunked(`x: ${'y'.repeat(120_000)}\r\n`)],
     ['with an invalid header name (fault 114)', respondChunked('x y: z\r\nno colon\r\n')],
     ['with a control character in a header (fault 114)', respondChunked('x: \u0001\r\n')],
     ['with a Content-Length beside chunked (fault 114)', respondChunked('content-length: 5\r\n')],
@@ -225,20 +230,6 @@ const CANDIDATES: [string, Handler, string][] = [
   [
     'a Location in a response head that is cut off',
     (_request, { socket }) => void socket.end('HTTP/1.1 201 Created\r\nLocation: /runs/run-1\r\nX'),
-    'run-1',
-  ],
-  [
-    'different Content-Lengths',
-    respondRaw(`content-length: 5\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
-    'run-1',
-  ],
-  [
-    'a chunked body after headers of more than 64 kB (fault 114)',
-    (_request, { socket }) => {
-      const head = `HTTP/1.1 201 Created\r\nx: ${'y'.repeat(70_000)}\r\ntransfer-encoding: chunked\r\n\r\n`;
-      const body = ACCEPTED.match(/.{1,7}/g) ?? [];
-      socket.write(`${head}${body.map((part) => `${part.length};x=y\r\n${part}\r\n`).join('')}0\r\n\r\n`);
-    },
     'run-1',
   ],
   [

@@ -6,7 +6,7 @@ import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { NoSuchRunError } from '../../service/errors.js';
 import { followRun } from '../../service/follow-run.js';
-import { getRunInPlace } from '../../service/get-run.js';
+import { getRun } from '../../service/get-run.js';
 import type { ResponsePlace } from '../../service/response-memory.js';
 import {
   type EndedRun,
@@ -70,7 +70,8 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   try {
     if (known !== undefined) await see(known);
     const changes = followRun(id, {
-      poll: (ends, whileWaiting) => getRunInPlace(id, service, ends, place, whileWaiting),
+      poll: (ends) => getRun(id, service, ends, place),
+      place,
       clock,
       signal: options.signal ?? interruption.signal,
       ...wait,

@@ -1,0 +1,98 @@
+/** Sits between a socket and undici: takes out 1xx responses, and fixes heads that undici rejects. */
+import type { Socket } from 'node:net';
+import type { ReceivedResponse } from './errors.js';
+
+/** The longest head of a response, in bytes. */
+export const MAX_HEAD = 128 * 1024;
+/** Most 1xx responses before the final one. */
+const MAX_INTERIM = 100;
+/** Some servers end lines with a line feed alone. */
+const HEAD_END = /\r?\n\r?\n/;
+
+/**
+ * Passes what a socket receives on to undici without unrequested 1xx responses (RFC 9110, section 15.2), and with a head
+ * that its parser accepts.
+ */
+export class ResponseHead {
+  #interim = 0;
+  /** What has arrived of it and was not passed on. */
+  #bytes = Buffer.alloc(0);
+  #isPassed = false;
+
+  /** Calls `onReceived` when a part of the head has arrived. */
+  constructor(socket: Socket, onReceived = () => {}) {
+    const push = socket.push.bind(socket);
+    socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+      if (this.#isPassed) return push(chunk, encoding);
+      if (chunk !== null) this.#bytes = Buffer.concat([this.#bytes, chunk]);
+      onReceived();
+      const passed = chunk === null ? this.#bytes : this.#take();
+      this.#isPassed = passed !== undefined;
+      const wantsMore = passed === undefined || passed.length === 0 || push(passed);
+      return chunk === null ? push(null) : wantsMore;
+    };
+  }
+
+  /** Begins the next response on a kept connection. */
+  expectNext(): void {
+    this.#interim = 0;
+    this.#bytes = Buffer.alloc(0);
+    this.#isPassed = false;
+  }
+
+  /** What has arrived of the head of a 2xx, whose last line may be incomplete. Of repeated headers, the first is used. */
+  get received(): ReceivedResponse | undefined {
+    const [statusLine = '', ...lines] = this.#bytes.toString('latin1').split(/\r?\n/).slice(0, -1);
+    const [, status] = /^HTTP\/1\.\d (2\d\d)\b/.exec(statusLine) ?? [];
+    if (status === undefined) return undefined;
+    const pairs = lines.map((line) => {
+      const [name = '', ...value] = line.split(':');
+      return [name.toLowerCase(), value.join(':').trim()];
+    });
+    return { status: Number(status), headers: Object.fromEntries(pairs.reverse()), body: Buffer.alloc(0) };
+  }
+
+  /** Returns the bytes to pass on, with the head fixed; undefined until the head is complete. */
+  #take(): Buffer | undefined {
+    for (;;) {
+      const isHttp = 'HTTP/'.startsWith(this.#bytes.toString('latin1', 0, 5));
+      const end = HEAD_END.exec(this.#bytes.toString('latin1', 0, MAX_HEAD));
+      if (!isHttp || (end === null && this.#bytes.length > MAX_HEAD)) return this.#bytes;
+      if (end === null) return undefined;
+      const head = this.#bytes.toString('latin1', 0, end.index);
+      const rest = this.#bytes.subarray(end.index + end[0].length);
+      if (!isInterim(head)) return Buffer.concat([Buffer.from(fixHead(head), 'latin1'), rest]);
+      if (++this.#interim > MAX_INTERIM) return Buffer.from('too many 1xx responses');
+      this.#bytes = rest;
+    }
+  }
+}
+
+/** Returns whether another response follows: one of 101 that switches protocols is the last. */
+function isInterim(head: string): boolean {
+  const [, status] = /^HTTP\/1\.\d (1\d\d)\b/.exec(head) ?? [];
+  return status !== undefined && (status !== '101' || !/^upgrade:/im.test(head));
+}
+
+/**
+ * Returns the head with its empty line. One that undici rejects is fixed, and the connection closed after the response:
+ * what is no header is dropped, Content-Length gives way to chunks (RFC 9112, section 6.3), and the largest counts.
+ */
+function fixHead(head: string): string {
+  const [statusLine = '', ...lines] = head.split(/\r?\n/).map(
+    // Control characters other than a tab are invalid.
+    (line) => line.replace(/[^\t -~\x80-\xff]/g, ' '),
+  );
+  const fields = lines.filter((line) => /^[!#$%&'*+.^_`|~\w-]+:/.test(line));
+  const isNamed = (name: string) => (field: string) => field.toLowerCase().startsWith(`${name}:`);
+  const isLength = isNamed('content-length');
+  const isChunked = fields.some((field) => /^transfer-encoding:.*\bchunked\b/i.test(field));
+  const lengths = fields.filter(isLength).flatMap((field) => field.match(/\d+/g) ?? []);
+  const length =
+    isChunked || lengths.length === 0 ? [] : [`Content-Length: ${Math.max(...lengths.map(Number))}`];
+  const isValid = lengths.length + Number(isChunked) <= 1;
+  const fixed = isValid ? fields : [...fields.filter((field) => !isLength(field)), ...length];
+  if ([statusLine, ...fixed].join('\r\n') === head) return `${head}\r\n\r\n`;
+  const others = fixed.filter((field) => !isNamed('connection')(field));
+  return [statusLine, ...others, 'Connection: close', '', ''].join('\r\n');
+}
