@@ -46,9 +46,9 @@ function describeExit(exitStatus: ExecResult['exitStatus']): string {
 const MAX_LINES = 10;
 
 /** Returns the last lines of stderr, where programs report errors, and how many were left out. */
-function summarizeStderr({ stdout, stderr, omittedLines }: ExecResult): string {
+function summarizeStderr({ stdout, stderr }: ExecResult): string {
   const lines = hideStdout(stderr, stdout).trimEnd().split(/\r?\n/);
-  const omitted = omittedLines + Math.max(0, lines.length - MAX_LINES);
+  const omitted = Math.max(0, lines.length - MAX_LINES);
   const mark = omitted === 0 ? [] : [`… ${omitted} more ${omitted === 1 ? 'line' : 'lines'}`];
   return [...mark, ...lines.slice(-MAX_LINES)].join('\n');
 }

@@ -15,10 +15,8 @@ export interface ExecResult {
   exitStatus: ExitStatus | 'timeout';
   /** The start of it, if it is very long. */
   stdout: string;
-  /** The last lines of it, if it is very long. */
+  /** The end of it, if it is very long. */
   stderr: string;
-  /** The number of lines that are missing at the start of `stderr`. */
-  omittedLines: number;
 }
 
 export interface ExecOptions {
@@ -46,8 +44,8 @@ export async function exec(
   const spawn = await loadSpawn(platform);
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-  const stdout = keepStart(child.stdout);
-  const stderr = keepEnd(child.stderr);
+  const stdout = collect(child.stdout, 'start');
+  const stderr = collect(child.stderr, 'end');
   const timers: (() => void)[] = [];
   const ended = new Promise<ExecResult['exitStatus']>((resolve, reject) => {
     timers.push(after(TIMEOUT, () => resolve('timeout')));
@@ -60,7 +58,7 @@ export async function exec(
   });
   try {
     const exitStatus = await (signal === undefined ? ended : untilAborted(ended, signal));
-    return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.omittedLines };
+    return { exitStatus, stdout: stdout.text, stderr: stderr.text };
   } finally {
     for (const cancel of timers) cancel();
     // Has no effect on a process that has exited.
@@ -71,25 +69,16 @@ export async function exec(
   }
 }
 
-function keepStart(stream: NodeJS.ReadableStream): { text: string } {
+/** Collects the start of what a command prints, or its end, where programs report errors. */
+function collect(stream: NodeJS.ReadableStream, part: 'start' | 'end'): { text: string } {
   const kept = { text: '' };
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
-    kept.text += chunk.slice(0, MAX_LENGTH - kept.text.length);
-  });
-  return kept;
-}
-
-/** Keeps whole lines, unless a single line is longer than the limit. */
-function keepEnd(stream: NodeJS.ReadableStream): { text: string; omittedLines: number } {
-  const kept = { text: '', omittedLines: 0 };
-  stream.setEncoding('utf8');
-  stream.on('data', (chunk: string) => {
-    kept.text += chunk;
-    if (kept.text.length <= MAX_LENGTH) return;
-    const start = kept.text.indexOf('\n', kept.text.length - MAX_LENGTH) + 1 || kept.text.length - MAX_LENGTH;
-    kept.omittedLines += kept.text.slice(0, start).split('\n').length - 1;
-    kept.text = kept.text.slice(start);
+    const text = kept.text + chunk;
+    if (text.length <= MAX_LENGTH) kept.text = text;
+    else if (part === 'start') kept.text = text.slice(0, MAX_LENGTH);
+    // Without what is left of the first line, in which half of a token would not be recognized.
+    else kept.text = text.slice(-MAX_LENGTH).replace(/^.*\n/, '');
   });
   return kept;
 }

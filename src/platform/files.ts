@@ -167,8 +167,6 @@ export interface NamedFile {
   isWritten: boolean;
 }
 
-/** How many files are examined at the same time. */
-const CONCURRENCY = 1_000;
 /** As many symbolic links as Linux follows. */
 const MAX_LINKS = 40;
 
@@ -177,17 +175,13 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
   const known = new Map<string, NamedFile>();
   const problems: string[] = [];
   // Written files come first; files that are only read may be the same.
-  const sorted = [...files.filter(({ isWritten }) => isWritten), ...files.filter((file) => !file.isWritten)];
-  for (let from = 0; from < sorted.length; from += CONCURRENCY) {
-    const batch = sorted.slice(from, from + CONCURRENCY);
-    const identities = await Promise.all(batch.map(({ path }) => findIdentity(path)));
-    for (const [index, file] of batch.entries()) {
-      const identity = identities[index];
-      if (identity === undefined) continue;
-      const other = known.get(identity);
-      if (other?.isWritten) problems.push(`${file.name}: same file as ${other.name}; use another file`);
-      else known.set(identity, file);
-    }
+  const sorted = files.toSorted((a, b) => Number(b.isWritten) - Number(a.isWritten));
+  const identities = await Promise.all(sorted.map(({ path }) => findIdentity(path)));
+  for (const [index, file] of sorted.entries()) {
+    const identity = identities[index];
+    const other = identity === undefined ? undefined : known.get(identity);
+    if (other?.isWritten) problems.push(`${file.name}: same file as ${other.name}; use another file`);
+    else if (identity !== undefined) known.set(identity, file);
   }
   if (problems.length > 0) throw new UsageError(problems);
 }

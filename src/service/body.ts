@@ -74,8 +74,9 @@ export class TriggerBody {
   readonly #head: readonly Part[];
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
-  #bytesSent = 0;
-  #sendState: SendState = 'unsent';
+  /** How many bytes, and how much of this body, have been handed to the socket. */
+  bytesSent = 0;
+  sendState: SendState = 'unsent';
   /** What `chunks` has thrown. */
   failure: unknown;
 
@@ -93,16 +94,6 @@ export class TriggerBody {
     return this.#sources.length > 0;
   }
 
-  /** How much of this body has been handed to the socket. */
-  get sendState(): SendState {
-    return this.#sendState;
-  }
-
-  /** Number of bytes that were handed to the socket. */
-  get bytesSent(): number {
-    return this.#bytesSent;
-  }
-
   /**
    * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to withhold
    * them; `onSent` when the socket is ready for more after them. Throws FileChangedError, FileReadError, and what
@@ -113,10 +104,10 @@ export class TriggerBody {
     onProgress(): void;
     onSent(): void;
   }): AsyncGenerator<Uint8Array, void, void> {
-    this.#sendState = 'partial';
+    this.sendState = 'partial';
     try {
       for await (const chunk of packChunks(this.#head)) {
-        this.#bytesSent += chunk.length;
+        this.bytesSent += chunk.length;
         yield chunk;
         hooks.onProgress();
       }
@@ -126,8 +117,8 @@ export class TriggerBody {
       this.failure = error;
       throw error;
     }
-    this.#sendState = 'complete';
-    this.#bytesSent += this.#end.length;
+    this.sendState = 'complete';
+    this.bytesSent += this.#end.length;
     yield this.#end;
     hooks.onSent();
   }

@@ -3,7 +3,7 @@
  * id, it may be the id of something else.
  */
 
-import { decodeStart, decodeString, mayBeOneOf } from '../text/json/members.js';
+import { decodeStart, decodeString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import {
   HttpError,
@@ -22,8 +22,6 @@ import { excerptOf, redactTarget, type Service } from './service.js';
 const ID_NAMES = ['id', 'runId', 'run_id'];
 /** Names of members in which some services wrap a run. */
 const WRAPPERS = new Set(['run', 'data', 'result', 'response', 'payload', 'item', 'resource']);
-/** In characters; a large body may have millions of other names. */
-const NAME_LENGTHS = new Set([...ID_NAMES, ...WRAPPERS].map((name) => name.length));
 /** Most ids to confirm, and most characters of an id. */
 const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
@@ -42,30 +40,27 @@ export function collectEvidence(response: ReceivedResponse, url: URL): RunEviden
   };
 }
 
-/** Returns the first run that the service has for one of the ids, undefined if none. Throws the signal's reason. */
+/**
+ * Returns the first run that the service has for one of the ids, undefined if none. Retries, as the replicas of a service
+ * may take time to agree that a new run exists. Throws the signal's reason.
+ */
 export async function confirmRun(
   { ids }: RunEvidence,
   service: Service,
   signal: AbortSignal,
 ): Promise<Run | undefined> {
   for (const id of ids) {
-    const run = await getRunWithRetries(id, service, signal);
-    if (run !== undefined) return run;
-  }
-  return undefined;
-}
-
-/** Reads a run, with retries: the replicas of a service may take time to agree that a new run exists. */
-async function getRunWithRetries(id: string, service: Service, signal: AbortSignal) {
-  for (let retries = 0; ; retries++) {
-    try {
-      return (await getRun(id, service, signal)).run;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (retries >= MAX_RESENDS || !isRetryable(error)) return undefined;
-      await service.clock.sleep(backoff(retries, service.clock.random()), signal);
+    for (let retries = 0; retries <= MAX_RESENDS; retries++) {
+      if (retries > 0) await service.clock.sleep(backoff(retries - 1, service.clock.random()), signal);
+      try {
+        return (await getRun(id, service, signal)).run;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isRetryable(error)) break;
+      }
     }
   }
+  return undefined;
 }
 
 /** Returns whether a retry may succeed. Rethrows an error that is not a failed poll. */
@@ -98,35 +93,28 @@ function findIdInLocation(location: string | undefined): string | undefined {
 }
 
 /** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
-function findIdsInBody(body: Uint8Array): string[] {
-  /** By rank; a few of each, so that a body of nothing but ids takes no more memory. */
-  const found = Array.from({ length: 3 * ID_NAMES.length }, () => new Set<string>());
+function findIdsInBody(body: Uint8Array): (string | undefined)[] {
+  const found: { rank: number; id: string | undefined }[] = [];
   const scanner = new JsonScanner(body);
-  let count = 0;
   /** The names that lead to the current value, of the levels that are searched. */
   const names = ['', '', ''];
   try {
-    for (let last = ''; count < MAX_MEMBERS && scanner.next(); last = scanner.token) {
+    for (let last = ''; found.length < MAX_MEMBERS && scanner.next(); last = scanner.token) {
       const { token, start, end, depth } = scanner;
       if (depth >= names.length) continue;
-      if (token === 'key') {
-        const isSearched = mayBeOneOf(NAME_LENGTHS, body, start, end);
-        names[depth] = isSearched ? decodeStart(body.subarray(start, end), MAX_LENGTH) : '';
-      }
+      if (token === 'key') names[depth] = decodeStart(body.subarray(start, end), MAX_LENGTH);
       if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
       const isOfRun = depth === 1 || (depth === 2 && WRAPPERS.has(names[1] ?? ''));
       if (rank < 0 || !isOfRun) continue;
-      count++;
       const id = parseId(body.subarray(start, end), token, end < body.length);
-      const ids = found[rank + depth * ID_NAMES.length];
-      if (isCandidate(id) && ids !== undefined && ids.size < MAX_CANDIDATES) ids.add(id);
+      found.push({ rank: rank + depth * ID_NAMES.length, id });
     }
   } catch (error) {
     // A truncated body is read up to its end.
     if (!(error instanceof JsonSyntaxError)) throw error;
   }
-  return found.flatMap((ids) => [...ids]);
+  return found.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
 }
 
 /** Returns the text of a string or an integer; undefined if it is long, or if truncation may have removed digits. */

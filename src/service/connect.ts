@@ -141,59 +141,46 @@ async function openTunnel(proxy: ProxyServer, target: Target, trust: Trust, sign
     connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
     connect.once('error', (error) => {
       const code = errorCode(socket.errored ?? error);
-      fail(findAlert(code) ?? 'proxy-closed', { code });
+      const fault = faultOf(code);
+      fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', { code });
     });
     connect.end();
   });
 }
 
-const FAULTS: Readonly<Record<string, NetworkFault>> = {
-  ENOTFOUND: 'dns-not-found',
-  EAI_NONAME: 'dns-not-found',
-  EAI_NODATA: 'dns-not-found',
-  EAI_AGAIN: 'dns-unavailable',
-  EAI_FAIL: 'dns-unavailable',
-  ECONNREFUSED: 'refused',
-  ENETUNREACH: 'unreachable',
-  EHOSTUNREACH: 'unreachable',
-  ENETDOWN: 'unreachable',
-  EADDRNOTAVAIL: 'unreachable',
-  ETIMEDOUT: 'connect-timeout',
-  ECONNRESET: 'connect-reset',
-  // On Windows.
-  ECONNABORTED: 'connect-reset',
-  EPIPE: 'connect-reset',
-  EPROTO: 'not-tls',
-  ERR_ACCESS_DENIED: 'not-permitted',
-  ERR_NOT_LOOPBACK: 'not-loopback',
-};
+/**
+ * The error codes of the system, of Node and of TLS alerts (RFC 8446, section 6.2); the first entry that matches counts. In
+ * TLS 1.3, the alert for want of a client certificate comes after the client's first request, which the server has not read.
+ */
+const FAULTS: readonly (readonly [codes: RegExp, fault: NetworkFault])[] = [
+  [/^(ENOTFOUND|EAI_NONAME|EAI_NODATA)$/, 'dns-not-found'],
+  [/^(EAI_AGAIN|EAI_FAIL)$/, 'dns-unavailable'],
+  [/^ECONNREFUSED$/, 'refused'],
+  [/^(ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)$/, 'unreachable'],
+  [/^ETIMEDOUT$/, 'connect-timeout'],
+  // The second is that of Windows.
+  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'connect-reset'],
+  [/^ERR_ACCESS_DENIED$/, 'not-permitted'],
+  [/^ERR_NOT_LOOPBACK$/, 'not-loopback'],
+  [/^ERR_SSL_.*_ALERT_.*(CERTIFICATE|UNKNOWN_CA)/, 'client-certificate'],
+  [/^ERR_SSL_.*_ALERT_/, 'tls-rejected'],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/,
+    'certificate',
+  ],
+  [/^(EPROTO$|ERR_SSL_|ERR_TLS_)/, 'not-tls'],
+];
 
-/** Node's error codes for a certificate that is not trusted. */
-const CERTIFICATE_CODE =
-  /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/;
+/** Returns the fault of a connection that could not be opened. */
+export function faultOf(code = ''): NetworkFault {
+  return FAULTS.find(([codes]) => codes.test(code))?.[1] ?? 'local';
+}
 
 function toConnectError(error: Error, target: Target): NetworkError {
   // If all addresses of a host fail, the first error is reported.
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   const code = errorCode(first);
   return new NetworkError(faultOf(code), { ...factsOf(target), code }, { cause: error });
-}
-
-/**
- * Returns the fault of a TLS alert (RFC 8446, section 6.2). In TLS 1.3, that of a client certificate comes after the
- * client's first request, which the server has not read.
- */
-export function findAlert(code = ''): NetworkFault | undefined {
-  if (!/^ERR_SSL_.*_ALERT_/.test(code)) return undefined;
-  return /CERTIFICATE|UNKNOWN_CA/.test(code) ? 'client-certificate' : 'tls-rejected';
-}
-
-function faultOf(code: string | undefined): NetworkFault {
-  if (code === undefined) return 'local';
-  const fault = FAULTS[code] ?? findAlert(code);
-  if (fault !== undefined) return fault;
-  if (CERTIFICATE_CODE.test(code)) return 'certificate';
-  return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') ? 'not-tls' : 'local';
 }
 
 /**

@@ -9,7 +9,6 @@ import {
   interruptedTrigger,
   NetworkError,
   NotTriggeredError,
-  type ReceivedResponse,
   type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
@@ -153,27 +152,38 @@ class TriggerSender {
   /** Sends one request. Throws as createRun does when sending again is no option. */
   async #sendOnce(body: TriggerBody): Promise<SendResult> {
     const { service, interruption, log } = this;
+    const { transport, events } = service;
+    const url = this.#url;
     const grace = startGrace(body, service, interruption);
     let isAnswered = false;
-    const beforeLastBytes = async () => {
-      // A request whose response arrived early may still be reading its files.
-      if (isAnswered) throw new Error('the response has already arrived');
-      await log.sent();
-      interruption.signal.throwIfAborted();
-    };
     /** What an incomplete response says about the run. */
     let evidence: RunEvidence | undefined;
-    const onIncomplete = (received: ReceivedResponse) => {
-      const isFirst = evidence?.ids[0] === undefined;
-      evidence = collectEvidence(received, this.#url);
-      const [id] = evidence.ids;
-      if (id === undefined || !isFirst) return id !== undefined;
-      log.candidate(id);
-      service.events.candidate(id);
-      return true;
+    const hooks: SendHooks = {
+      async beforeLastBytes() {
+        // A request whose response arrived early may still be reading its files.
+        if (isAnswered) throw new Error('the response has already arrived');
+        await log.sent();
+        interruption.signal.throwIfAborted();
+      },
+      onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
+      onSent: () => events.sent(),
+      onIncomplete(received) {
+        const isKnown = evidence?.ids[0] !== undefined;
+        evidence = collectEvidence(received, url);
+        const [id] = evidence.ids;
+        if (id === undefined || isKnown) return id !== undefined;
+        log.candidate(id);
+        events.candidate(id);
+        return true;
+      },
     };
+    const send = (headers: Record<string, string>) =>
+      transport.post(url.pathname, headers, body, hooks, grace.signal);
     try {
-      return await this.#post(body, grace.signal, { beforeLastBytes, onIncomplete });
+      const { response, token } = await sendRequest('POST', url, service, grace.signal, send, body.length);
+      if (response.status >= 200 && response.status <= 299)
+        return { run: parseRunResponse(response, 'string') };
+      return { failure: new HttpError(httpErrorInfo('POST', url, response, service, body)), token };
     } catch (error) {
       if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
       if (isAccepted(error)) return { run: await this.#identifyRun(error, grace.signal) };
@@ -183,27 +193,6 @@ class TriggerSender {
       isAnswered = true;
       grace.end();
     }
-  }
-
-  async #post(
-    body: TriggerBody,
-    signal: AbortSignal,
-    ownHooks: Pick<SendHooks, 'beforeLastBytes' | 'onIncomplete'>,
-  ): Promise<SendResult> {
-    const { service } = this;
-    const { transport, events } = service;
-    const url = this.#url;
-    const hooks = {
-      ...ownHooks,
-      onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
-      onSent: () => events.sent(),
-    };
-    const send = (headers: Record<string, string>) =>
-      transport.post(url.pathname, headers, body, hooks, signal);
-    const { response, token } = await sendRequest('POST', url, service, signal, send, body.length);
-    if (response.status >= 200 && response.status <= 299)
-      return { run: parseRunResponse(response, 'string') };
-    return { failure: new HttpError(httpErrorInfo('POST', url, response, service, body)), token };
   }
 
   /**

@@ -20,7 +20,7 @@ import { AwakeTime, Deadline } from './time-limits.js';
 export interface FollowOptions {
   /** Reads the run once; aborted by the signal. */
   poll(signal: AbortSignal): Promise<RunResponse>;
-  /** Where the run waits to be printed once it has ended. No time limit includes the wait for room in it. */
+  /** Where the run waits to be printed once it has ended. The timeout does not include the wait for room in it. */
   place: ResponsePlace;
   clock: Clock;
   /** Ends the stream, which throws the signal's reason. */
@@ -105,13 +105,15 @@ class RunFollower {
 
   /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
   async poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
-    const { signal, place } = this.options;
+    const { clock, signal, place } = this.options;
     try {
       return this.#onResponse(await this.#pollInTime());
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof NoRoomError) {
-        await this.#exclude(place.waitForRoom(signal));
+        const since = clock.monotonic();
+        await place.waitForRoom(signal);
+        this.#deadline += clock.monotonic() - since;
         return { nextDelay: 0 };
       }
       if (isPollFailure(error)) return { nextDelay: this.#onPollFailure(error) };
@@ -133,16 +135,6 @@ class RunFollower {
     } finally {
       deadline.end();
     }
-  }
-
-  /** Takes a wait out of all time limits. */
-  async #exclude(waiting: Promise<void>): Promise<void> {
-    const { clock } = this.options;
-    const since = clock.monotonic();
-    await waiting;
-    const waited = clock.monotonic() - since;
-    this.#deadline += waited;
-    this.#awake.exclude(waited);
   }
 
   #onResponse({ run, retryAfter }: RunResponse) {

@@ -16,8 +16,9 @@ export function errorMessage(body: Uint8Array, isWhole: boolean): string | undef
   try {
     const value: unknown = JSON.parse(text);
     if (/^[[{]\s*[\]}]$/.test(text)) return undefined;
+    const message = isRecord(value) ? messageOf(value) : textsOf(value).join('; ');
     // JSON of an unknown shape is shown unchanged, because it may contain the reason.
-    return extractMessage(value) ?? text;
+    return message || text;
   } catch {
     const pageTitle = findPageTitle(text);
     if (pageTitle !== undefined || isWhole) return pageTitle ?? text;
@@ -32,98 +33,61 @@ function findPageTitle(text: string): string | undefined {
   return `${title} (an HTML page)`.replace(/\s+/g, ' ').trim();
 }
 
-/** Members that contain a message, and members that contain a list of errors. */
-const MESSAGE_KEYS = [
-  'message',
-  'error',
-  'title',
-  'detail',
-  'error_description',
-  'description',
-  'msg',
-  'reason',
-];
-const LIST_KEYS = ['errors', 'validation', 'details', 'issues', 'violations', 'invalid-params'];
-/** Members of a list entry that name the input or field it is about. */
-const SUBJECT_KEYS = ['field', 'path', 'pointer', 'param', 'parameter', 'loc', 'property', 'source', 'name'];
+/** Members that contain a message, members that contain a list of errors, and members that name what an error is about. */
+const MESSAGES = 'message error title detail error_description description msg reason'.split(' ');
+const LISTS = 'errors validation details issues violations invalid-params'.split(' ');
+const SUBJECTS = 'field path pointer param parameter loc property source name'.split(' ');
 
-function extractMessage(value: unknown): string | undefined {
-  if (!isRecord(value)) return collectTexts(value).join('; ') || undefined;
+/** Returns the messages in an object, each once; empty if there is none. */
+function messageOf(value: Record<string, unknown>): string {
   // Excludes values such as "error": true, or a numeric status.
-  const keys = MESSAGE_KEYS.filter((key) => typeof value[key] === 'string' || typeof value[key] === 'object');
+  const messages = MESSAGES.map((key) => value[key]).filter((one) => /^(string|object)$/.test(typeof one));
   const parts = [
-    ...keys.map((key) =>
-      (isRecord(value[key]) ? formatEntry(value[key]) : collectTexts(value[key])).join('; '),
-    ),
-    LIST_KEYS.flatMap((key) => collectTexts(value[key])).join('; '),
-  ];
-  return parts.filter(isNew).join(': ') || undefined;
+    ...messages.map((message) => textsOf(isRecord(message) ? [message] : message)),
+    LISTS.flatMap((key) => textsOf(value[key])),
+  ].map((texts) => texts.join('; '));
+  const isNew = (part: string, index: number) =>
+    !parts.some((other, i) => i !== index && other.includes(part) && (other !== part || i < index));
+  return parts.filter(isNew).join(': ');
 }
 
-/** Returns whether no other part contains this one. */
-function isNew(part: string, index: number, parts: readonly string[]): boolean {
-  return !parts.some((other, i) => i !== index && other.includes(part) && (other !== part || i < index));
-}
-
-/** Returns the texts of a list, or of an object whose keys are fields. */
-function collectTexts(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(formatEntry);
+/** Returns the texts of a list of errors, or of an object whose keys are fields. */
+function textsOf(value: unknown): string[] {
+  if (Array.isArray(value))
+    return value.flatMap((entry) => (isRecord(entry) ? textOfEntry(entry) : textsOf(entry)));
   if (!isRecord(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
-  return Object.entries(value).flatMap(([field, entry]) => {
-    const texts = isRecord(entry) ? formatEntry(entry) : collectTexts(entry);
-    return texts.map((text) => `${field}: ${text}`);
-  });
+  return Object.entries(value).flatMap(([field, entry]) =>
+    textsOf(isRecord(entry) ? [entry] : entry).map((text) => `${field}: ${text}`),
+  );
 }
 
-/** Formats an entry as `subject: message`; one of an unknown shape is shown as JSON. */
-function formatEntry(entry: unknown): string[] {
-  if (!isRecord(entry)) return collectTexts(entry);
-  const message = extractMessage(entry) ?? collectTexts(entry.code)[0];
+/** Returns `subject: message`; JSON for an unknown shape. */
+function textOfEntry(entry: Record<string, unknown>): string[] {
+  const message = messageOf(entry) || textsOf(entry.code)[0];
   if (message === undefined) return Object.keys(entry).length === 0 ? [] : [JSON.stringify(entry)];
-  const subject = findSubject(entry);
+  const subject = subjectOf(entry);
   return [subject === undefined || subject === message ? message : `${subject}: ${message}`];
 }
 
-function findSubject(entry: Record<string, unknown>): string | undefined {
-  for (const key of SUBJECT_KEYS) {
-    const subject = entry[key];
-    if (typeof subject === 'string' && subject !== '') return subject;
-    if (Array.isArray(subject) && subject.length > 0) return subject.join('.');
-    if (isRecord(subject)) return findSubject(subject);
-  }
-  return undefined;
+function subjectOf(entry: Record<string, unknown>): string | undefined {
+  const found = SUBJECTS.map((key) => entry[key]).find(
+    (one) => typeof one === 'string' || typeof one === 'object',
+  );
+  if (isRecord(found)) return subjectOf(found);
+  return (Array.isArray(found) ? found.join('.') : (found as string | undefined)) || undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Headers that carry one: those of services first, then of clouds and gateways, then of traces. */
-const HEADERS = [
-  'x-request-id',
-  'request-id',
-  'x-requestid',
-  'x-amzn-requestid',
-  'x-amz-request-id',
-  'apigw-requestid',
-  'x-ms-request-id',
-  'x-goog-request-id',
-  'x-github-request-id',
-  'x-correlation-id',
-  'correlation-id',
-  'x-ms-correlation-request-id',
-  'x-kong-request-id',
-  'fly-request-id',
-  'x-nf-request-id',
-  'x-vercel-id',
-  'x-azure-ref',
-  'x-amz-cf-id',
-  'cf-ray',
-  'traceresponse',
-  'x-trace-id',
-  'x-b3-traceid',
-  'x-amzn-trace-id',
-  'x-cloud-trace-context',
+/** The names of headers that carry one: those of services first, then of clouds and gateways, then of traces. */
+const REQUEST_ID_HEADERS = [
+  /^(x-)?request-?id$/,
+  /-request-?id$/,
+  /^(x-)?correlation-id$/,
+  /^(x-vercel-id|x-azure-ref|x-amz-cf-id|cf-ray)$/,
+  /^(traceresponse|x-trace-id|x-b3-traceid|x-amzn-trace-id|x-cloud-trace-context)$/,
 ];
 
 /** Most characters of an id. */
@@ -140,8 +104,9 @@ interface Response {
  * `path` is that of the request, which some services give as the instance.
  */
 export function requestIdOf({ headers, body }: Response, path?: string): string | undefined {
-  const values = HEADERS.map((name) => headers[name]?.trim());
-  const id = values.find(Boolean) ?? instanceOf(headers['content-type'], body, path);
+  const present = Object.entries(headers).filter(([, value]) => value.trim() !== '');
+  const found = REQUEST_ID_HEADERS.map((names) => present.find(([name]) => names.test(name))).find(Boolean);
+  const id = found?.[1].trim() ?? instanceOf(headers['content-type'], body, path);
   return id?.slice(0, MAX_LENGTH).toWellFormed();
 }
 

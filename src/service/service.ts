@@ -37,8 +37,8 @@ export interface ServiceEvents {
   response(status: number, durationMs: number, requestId: string | undefined): void;
   /** A response was not valid UTF-8. */
   repaired(): void;
-  /** The service announced that its interface is deprecated, or ends. */
-  deprecated(deprecation: Deprecation): void;
+  /** The service announced that its interface `is deprecated as of` a day, `ends on` one, or both. */
+  deprecated(announcement: string): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number, hasDocuments: boolean): void;
@@ -113,14 +113,13 @@ export function unreadableResponse(
 /** Most characters of an unreadable response that are shown. */
 const MAX_EXCERPT = 200;
 
-/** Returns the start of a body (UTF-8), and the number of characters that follow. */
+/** Returns the start of a body (UTF-8), and the number of bytes that follow. */
 export function excerptOf(body: Uint8Array): string {
-  // A character has at most 4 bytes; every byte except its first is 0b10xxxxxx.
-  const start = [...Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8')].slice(0, MAX_EXCERPT);
-  let characters = 0;
-  for (const byte of body) if ((byte & 0xc0) !== 0x80) characters++;
-  const left = characters - start.length;
-  return `${start.join('')}${left > 0 ? `… (${left} more characters)` : ''}`;
+  // A character has at most 4 bytes.
+  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8');
+  const start = [...text].slice(0, MAX_EXCERPT).join('');
+  const left = body.length - Buffer.byteLength(start);
+  return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
 }
 
 /** Returns the facts of a response that is not 2xx. */
@@ -181,7 +180,7 @@ function onResponse(response: HttpResponse, service: Service): void {
   const { events, gate } = service;
   events.response(status, durationMs, requestIdOf(response));
   const deprecation = deprecationOf(headers);
-  if (deprecation !== undefined) events.deprecated(deprecation);
+  if (deprecation !== '') events.deprecated(deprecation);
   if (response.isRepaired) events.repaired();
   gate?.onResponse(status, retryAfterOf(response, service));
 }
@@ -205,42 +204,16 @@ function isBelow(location: string | undefined, base: URL): boolean {
   return path?.startsWith(`${base.pathname}/`) === true && path.length > base.pathname.length + 1;
 }
 
-/** When the interface is deprecated and when it ends; undefined for what the response does not say. */
-export interface Deprecation {
-  /** True for a service that says so without a date. */
-  since: Date | true | undefined;
-  sunset: Date | undefined;
-  /** Where to read more, not yet sanitized. */
-  link: string | undefined;
-}
-
-/** Returns what `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) say; undefined without a valid one. */
-function deprecationOf(headers: Readonly<Record<string, string>>): Deprecation | undefined {
-  const since = parseDeprecation(headers.deprecation?.trim());
-  const sunset = parseDate(headers.sunset);
-  if (since === undefined && sunset === undefined) return undefined;
-  const links = (headers.link ?? '').split(/,\s*(?=<)/);
-  const about = links.find((entry) => /;\s*rel="?[^";]*\b(deprecation|sunset)\b/i.test(entry));
-  const [, link] = /^\s*<([^>]*)>/.exec(about ?? '') ?? [];
-  return { since, sunset, link };
-}
-
-/** Reads a structured date (RFC 9745, section 2.1), or the forms of its drafts: `true` and an HTTP date. */
-function parseDeprecation(text: string | undefined): Date | true | undefined {
-  if (text === undefined) return undefined;
-  if (/^(true|\?1)$/i.test(text)) return true;
-  const [, seconds] = /^@(-?\d{1,12})$/.exec(text) ?? [];
-  return seconds === undefined ? parseDate(text) : validDate(Number(seconds) * 1_000);
-}
-
-/** Reads an HTTP date, also in its obsolete forms (RFC 9110, section 5.6.7). */
-function parseDate(text: string | undefined): Date | undefined {
-  return text !== undefined && /^\s*[A-Z][a-z]+,? .*:\d\d/.test(text)
-    ? validDate(parseTime(text))
-    : undefined;
-}
-
-function validDate(time: number): Date | undefined {
-  const date = new Date(time);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+/** Returns what `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) say of the interface, if they have a date. */
+function deprecationOf({ deprecation = '', sunset = '' }: Readonly<Record<string, string>>): string {
+  const [, seconds] = /^\s*@(\d{1,12})\s*$/.exec(deprecation) ?? [];
+  const isDate = /^\s*[A-Z][a-z]+,? .*:\d\d/.test(sunset);
+  const facts = [
+    ['is deprecated as of', Number(seconds) * 1_000],
+    ['ends on', isDate ? parseTime(sunset) : Number.NaN],
+  ] as const;
+  return facts
+    .filter(([, time]) => !Number.isNaN(time))
+    .map(([text, time]) => `${text} ${new Date(time).toISOString().slice(0, 10)}`)
+    .join(' and ');
 }

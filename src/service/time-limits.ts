@@ -103,12 +103,6 @@ export class AwakeTime {
     return wasStopped;
   }
 
-  /** Takes a wait of `ms` milliseconds out of the time so far. */
-  exclude(ms: number): void {
-    this.#measure();
-    this.#elapsed -= ms;
-  }
-
   end(): void {
     this.#cancelTick();
   }

@@ -6,7 +6,7 @@ import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { findAlert, openSocket, type Route } from './connect.js';
+import { faultOf, openSocket, type Route } from './connect.js';
 import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
 import { type HttpResponse, ResponseReader } from './read-response.js';
 import { requestIdOf } from './response-facts.js';
@@ -77,6 +77,7 @@ export class Transport {
     };
     let cancelSearch: (() => void) | undefined;
     const search = () => {
+      cancelSearch?.();
       const received = reader.received ?? connection.head?.received;
       const isDone = received !== undefined && hooks.onIncomplete(received);
       if (!isDone) cancelSearch = clock.after(SLOW_RESPONSE, search);
@@ -211,7 +212,7 @@ class Connection {
             this.alert = undefined;
             socket.on('error', (error) => {
               const code = errorCode(error);
-              if (findAlert(code) === 'client-certificate') this.alert = code;
+              if (faultOf(code) === 'client-certificate') this.alert = code;
             });
             this.head = new ResponseHead(socket, onReceived);
             callback(null, socket);

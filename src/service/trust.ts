@@ -20,13 +20,7 @@ export interface TlsSettings {
 }
 
 /** The codes of a chain that leads to no trusted certificate. Any other mistake is the same whoever is trusted. */
-const UNKNOWN_ISSUER: readonly unknown[] = [
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-];
+const UNKNOWN_ISSUER = /^(UNABLE_TO_GET_ISSUER_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|.*SELF_SIGNED_CERT)/;
 
 /** A store of certificates; an empty one trusts nobody, and undefined is Node's own, with NODE_EXTRA_CA_CERTS. */
 type Store = readonly (string | Buffer)[] | undefined;
@@ -63,7 +57,8 @@ export class Trust {
         this.#known.set(host, index);
         return opened;
       } catch (error) {
-        const isIssuerUnknown = error instanceof NetworkError && UNKNOWN_ISSUER.includes(error.details.code);
+        const isIssuerUnknown =
+          error instanceof NetworkError && UNKNOWN_ISSUER.test(error.details.code ?? '');
         if (!isIssuerUnknown || index + 1 === this.#stores.length) throw error;
       }
     }

@@ -6,7 +6,7 @@ import type { Clock, Context, OnSuspend, Output } from '../platform/context.js';
 import { HttpError, type NetworkError } from '../service/errors.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { Run } from '../service/run.js';
-import type { Deprecation, ServiceEvents } from '../service/service.js';
+import type { ServiceEvents } from '../service/service.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -244,8 +244,8 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     repaired() {
       reporter.warnOnce('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
     },
-    deprecated(deprecation) {
-      if (!isDeprecationKnown) reporter.warn(deprecationText(deprecation));
+    deprecated(announcement) {
+      if (!isDeprecationKnown) reporter.warn(`the service announces that this interface ${announcement}`);
       isDeprecationKnown = true;
     },
     retrying(cause, sendState, delay, count) {
@@ -274,15 +274,4 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       reporter.notice(`The request has been sent; waiting up to ${duration} for the run id. ${exit}`);
     },
   };
-}
-
-/** Returns a text such as `the service announces that this interface is deprecated since 2026-01-02 and ends on …`. */
-function deprecationText({ since, sunset, link }: Deprecation): string {
-  const day = (date: Date) => date.toISOString().slice(0, 10);
-  const facts = [
-    ...(since === undefined ? [] : [since === true ? 'is deprecated' : `is deprecated as of ${day(since)}`]),
-    ...(sunset === undefined ? [] : [`ends on ${day(sunset)}`]),
-  ];
-  const more = link === undefined ? '' : `; see ${sanitize(link)}`;
-  return `the service announces that this interface ${facts.join(' and ')}${more}`;
 }

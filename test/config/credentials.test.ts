@@ -361,7 +361,7 @@ describe('a token command', () => {
     const script = `for (let n = 1; n <= 20_000; n++) console.error('line ' + n); process.exitCode = 1`;
     const { wfr } = await profileWorld({ tokenCommand: command(script) });
     const { stderr } = await wfr(['status', 'run-1']);
-    expect(stderr).toContain('\n| … 19990 more lines\n| line 19991\n');
+    expect(stderr).toMatch(/\n\| … \d+ more lines\n\| line 19991\n/);
     expect(stderr).toContain('\n| line 20000\n');
   });
 

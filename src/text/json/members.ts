@@ -178,12 +178,7 @@ export function listNames(bytes: Uint8Array): string {
 }
 
 /** Returns whether a name with its quotes has one of these lengths, or an escape, which would change its length. */
-export function mayBeOneOf(
-  lengths: ReadonlySet<number>,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): boolean {
+function mayBeOneOf(lengths: ReadonlySet<number>, bytes: Uint8Array, start: number, end: number): boolean {
   if (lengths.has(end - start - 2)) return true;
   const last = Math.min(end, start + MAX_NAME);
   for (let offset = start; offset < last; offset++) if (bytes[offset] === BACKSLASH) return true;

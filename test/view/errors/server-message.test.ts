@@ -148,7 +148,7 @@ describe('error messages: a response that is not a run', () => {
 
   test('error messages: a response that is not a run is shown in part, with the number of omitted characters', async () => {
     expect(await stderrFor(200, `<p>${'ä€😀'.repeat(100)}`)).toContain(
-      `\n| <p>${'ä€😀'.repeat(65)}ä€… (103 more characters)\n`,
+      `\n| <p>${'ä€😀'.repeat(65)}ä€… (310 more bytes)\n`,
     );
     expect(await stderrFor(200, 'x'.repeat(200))).toContain(`\n| ${'x'.repeat(200)}\n`);
   });
