@@ -18,19 +18,10 @@ export interface Row {
   digest(): string;
   /** What tells where the row is, if its table has that: its path, or the text of its label. */
   place?: string;
+  /** Those of CSV, as they are written. */
+  cells?: readonly string[];
   /** Unresolved inputs, or why the row is invalid. */
   inputs: RowInputs | { problem: string };
-}
-
-/** A cell as the file has it: a text, or a JSON value (UTF-8); undefined if the row has none. */
-export type WrittenCell = string | Uint8Array | undefined;
-
-/** A table as people wrote it. */
-export interface WrittenTable {
-  /** As its file names them. */
-  columns: readonly string[];
-  /** Reads the rows, with a cell for each column. */
-  rows(): AsyncGenerator<Pick<Row, 'number' | 'label'> & { cells: readonly WrittenCell[] }, void, void>;
 }
 
 /** A file with rows. */
@@ -39,7 +30,7 @@ export interface TableFile {
   name: string;
   /** The rules for the paths in its rows. */
   paths: PathRules;
-  /** What separates the cells of CSV; by default a comma, or a tab in a file named .tsv. */
+  /** What separates the cells of CSV, if it does; else a usual delimiter is found. */
   delimiter?: string | undefined;
   /** The input that people know rows by. */
   labelColumn?: string | undefined;

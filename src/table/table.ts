@@ -4,7 +4,7 @@ import type { Columns } from '../inputs/check-declared.js';
 import { FileError } from '../inputs/files.js';
 import { parseMembers } from '../text/json/members.js';
 import { readLines, stripByteOrderMark } from '../text/utf8.js';
-import { digestOf, type Row, rowLabel, type TableFile, type WrittenTable } from './row.js';
+import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
 /** Can be read more than once. */
 export interface Table {
@@ -42,33 +42,68 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
   };
 }
 
-/**
- * Detects the format of a file: CSV if named .csv or .tsv, if it has a delimiter, or if it does not begin with a JSON object;
- * otherwise JSON Lines.
- */
+/** Detects the format of a file, by its name or its first character: JSON Lines or CSV. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
-  const { csvRows, csvColumns } = (await isCsv(file)) ? await import('./csv.js') : {};
+  const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
+  if (await isJson(file))
+    return {
+      isFolder: false,
+      places,
+      columns: async () => undefined,
+      rows: () => readableRows(jsonRows(file)),
+    };
+  const { csvRows, csvColumns, withDelimiter } = await import('./csv.js');
+  const csv = await withDelimiter(file);
   return {
     isFolder: false,
-    places: file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`,
-    columns: async () => csvColumns?.(file).catch(throwTableError),
-    rows: () => readableRows((csvRows ?? jsonRows)(file)),
+    places,
+    columns: () => csvColumns(csv).catch(throwTableError),
+    rows: () => readableRows(csvRows(csv)),
   };
 }
 
-/**
- * Returns the cells of a file as they are written. `delimiter` may separate those of CSV, beside the usual ones. Throws
- * BatchFileError, and so do its rows.
- */
-export async function writtenTable(file: TableFile, delimiter: string | undefined): Promise<WrittenTable> {
-  const { writtenCsv } = (await isCsv(file)) ? await import('./csv.js') : {};
-  const table = await (writtenCsv?.(file, delimiter) ?? writtenJson(file)).catch(throwTableError);
-  return { ...table, rows: () => readableRows(table.rows()) };
+/** A table as people wrote it. */
+export interface WrittenTable {
+  /** As its file names them; those of JSON Lines in the order in which they appear. */
+  columns: readonly string[];
+  /** Reads the rows, with a cell for each column. */
+  rows(): AsyncGenerator<Pick<Row, 'number' | 'label'> & { cells: readonly WrittenCell[] }, void, void>;
 }
 
-async function isCsv(file: TableFile): Promise<boolean> {
-  const isNamedCsv = file.delimiter !== undefined || /\.[ct]sv$/i.test(file.name);
-  return isNamedCsv || !(await beginsWithObject(file));
+/** A cell as the file has it: a text, or a JSON value (UTF-8); undefined if the row has none. */
+export type WrittenCell = string | Uint8Array | undefined;
+
+/** Returns the cells of a file as they are written. Throws BatchFileError, and so do its rows. */
+export async function writtenTable(file: TableFile): Promise<WrittenTable> {
+  const table = await tableOfFile(file);
+  const headers = (await table.columns())?.headers.map(({ text }) => text);
+  const columns = headers ?? (await namesIn(table));
+  if (columns.length === 0) throw new BatchFileError(`${file.name}: has no rows`);
+  return {
+    columns,
+    async *rows() {
+      for await (const { number, label, cells, inputs } of table.rows()) {
+        const values = new Map(cells === undefined ? membersOf(inputs) : []);
+        yield { number, label, cells: columns.map((name, at) => (cells ? cells[at] : values.get(name))) };
+      }
+    },
+  };
+}
+
+async function namesIn(table: Table): Promise<string[]> {
+  const names = new Set<string>();
+  for await (const { inputs } of table.rows()) for (const [name] of membersOf(inputs)) names.add(name);
+  return [...names];
+}
+
+/** Returns the members of a JSON object; none of an invalid one, which its outcome reports. */
+function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
+  try {
+    const members = 'json' in inputs && inputs.json !== undefined ? parseMembers(inputs.json) : [];
+    return (members ?? []).map(({ name, value }) => [name, value]);
+  } catch {
+    return [];
+  }
 }
 
 /** Adds the last row that was read to the error of an unreadable file. Throws BatchFileError. */
@@ -90,8 +125,9 @@ function throwTableError(error: unknown, position = ''): never {
   throw error instanceof FileError ? new BatchFileError(error.message + position) : error;
 }
 
-async function beginsWithObject({ open, name }: TableFile): Promise<boolean> {
-  if (/\.(jsonl|ndjson|json)$/i.test(name)) return true;
+async function isJson({ open, name }: TableFile): Promise<boolean> {
+  const [, extension] = /\.(jsonl|ndjson|json|csv|tsv)$/i.exec(name) ?? [];
+  if (extension !== undefined) return extension.toLowerCase().includes('json');
   for await (const chunk of open(1_023)) {
     return /^[\s\ufeff]*\{/.test((chunk as Buffer).toString('utf8'));
   }
@@ -100,52 +136,19 @@ async function beginsWithObject({ open, name }: TableFile): Promise<boolean> {
 
 /** Reads the rows of a file; skips blank lines. */
 async function* jsonRows({ open, name, paths, labelColumn }: TableFile): AsyncGenerator<Row, void, void> {
-  for await (const { number, json } of objectsOf(open())) {
-    const place = labelColumn === undefined ? {} : { place: memberText(json, labelColumn) };
-    yield {
-      number,
-      label: rowLabel(name, number, place.place),
-      ...place,
-      digest: () => digestOf([json.toString('latin1')]),
-      inputs: { items: [], json, paths },
-    };
-  }
-}
-
-/** Returns the members as they are written; the columns are all names, in the order in which they appear. */
-async function writtenJson({ name, open }: TableFile): Promise<WrittenTable> {
-  const columns = new Set<string>();
-  for await (const { json } of objectsOf(open()))
-    for (const member of membersOf(json)) columns.add(member.name);
-  if (columns.size === 0) throw new BatchFileError(`${name}: has no rows`);
-  return {
-    columns: [...columns],
-    async *rows() {
-      for await (const { number, json } of objectsOf(open())) {
-        const values = new Map(membersOf(json).map((member) => [member.name, member.value]));
-        const cells = [...columns].map((column) => values.get(column));
-        yield { number, label: rowLabel(name, number), cells };
-      }
-    },
-  };
-}
-
-/** Reads the lines that are not blank. */
-async function* objectsOf(bytes: AsyncIterable<Buffer>) {
-  for await (const lines of readLines(bytes)) {
-    for (const line of lines) {
-      const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
-      if (!json.every(isBlank)) yield { number: line.number, json };
+  for await (const lines of readLines(open())) {
+    for (const { number, bytes } of lines) {
+      const json = number === 1 ? stripByteOrderMark(bytes) : bytes;
+      if (json.every(isBlank)) continue;
+      const place = labelColumn === undefined ? {} : { place: memberText(json, labelColumn) };
+      yield {
+        number,
+        label: rowLabel(name, number, place.place),
+        ...place,
+        digest: () => digestOf([json.toString('latin1')]),
+        inputs: { items: [], json, paths },
+      };
     }
-  }
-}
-
-/** Returns the members of a row; none of an invalid one, which its outcome reports. */
-function membersOf(json: Buffer) {
-  try {
-    return parseMembers(json) ?? [];
-  } catch {
-    return [];
   }
 }
 

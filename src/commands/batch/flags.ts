@@ -27,7 +27,7 @@ function define(command: Command, start: Start): void {
     .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
     .addOption(common(new Option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')))
-    .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
+    .option('--delimiter <char>', 'separator of CSV cells, if it is none of , ; or tab')
     .option('--label <column>', 'also show this input in row names')
     .option('--files-under <folder>', 'also allow files in this folder')
     .addOption(common(new Option('--each <parameter>', 'one run for each file, sent as this document')))

@@ -6,7 +6,7 @@ import { type Outcome, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
-import type { WrittenCell, WrittenTable } from '../../table/row.js';
+import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';

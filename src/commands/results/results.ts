@@ -182,7 +182,7 @@ async function openWrittenTable(
   const name = rows === '-' ? 'standard input' : rows;
   const paths = { base: context.cwd, within: undefined };
   try {
-    return { table: await writtenTable({ name, paths, open: file.open }, delimiter), close: file.close };
+    return { table: await writtenTable({ name, paths, open: file.open, delimiter }), close: file.close };
   } catch (error) {
     await file.close();
     throw error;
