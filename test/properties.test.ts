@@ -106,9 +106,9 @@ describe('property: the item parser', () => {
         text.filter((value) => !value.includes('\ufffd')),
         (key, value) => {
           expect(parseItem(`${escaped(key)}=${value}`)).toMatchObject({
-            type: 'string',
+            separator: '=',
             name: key,
-            text: value,
+            value,
           });
         },
       ),

@@ -113,14 +113,17 @@ function describeFix(
 
 /** Returns an item with the separator of the parameter's type, and the same value if that can be of this type. */
 function correctItem(item: Item, parameter: Parameter): string {
-  const name = escapeName(item.name);
-  if (parameter.type === 'string') return 'path' in item ? `${name}@=${item.path}` : `${name}=${item.text}`;
-  if (parameter.type === 'document') {
-    const path = 'path' in item ? item.path : item.text;
-    return isPlainPath(path) ? `${name}@${path}` : exampleItem(parameter);
+  const { value } = item;
+  const isFile = item.separator.startsWith('@');
+  switch (parameter.type) {
+    case 'string':
+      return `${escapeName(item.name)}${isFile ? '@=' : '='}${value}`;
+    case 'document':
+      return isPlainPath(value) ? itemStart(parameter) + value : exampleItem(parameter);
+    default:
+      if (isFile) return `${escapeName(item.name)}@:=${value}`;
+      return isJsonOf(parameter.type, value) ? itemStart(parameter) + value : exampleItem(parameter);
   }
-  if ('path' in item) return `${name}@:=${item.path}`;
-  return isJsonOf(parameter.type, item.text) ? `${name}:=${item.text}` : exampleItem(parameter);
 }
 
 function isJsonOf(type: ParameterType, text: string): boolean {

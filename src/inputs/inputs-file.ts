@@ -1,120 +1,92 @@
-/** Parses a JSON object of inputs, in which `{"$document": "scan.pdf"}` stands for a document. */
+/** The values of inputs before their files are read: those of items, and of a JSON object with `{"$document": "scan.pdf"}`. */
 
 import { isUtf8 } from 'node:buffer';
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
+import { shellCommand } from '../text/shell-quote.js';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
-import { type FileSegment, type Item, normalizeMediaType } from './item.js';
+import type { FileKind } from './file-digests.js';
+import { escapeName, type Item, isPlainPath, normalizeMediaType } from './item.js';
 
-const QUOTE = 0x22;
+/** A file whose content is a value, or a part of one. */
+export interface FileSegment {
+  kind: FileKind;
+  path: string;
+  mediaType?: string | undefined;
+}
 
 /** JSON text, or a file that is inserted between such texts. */
 export type Segment = Uint8Array | FileSegment;
 
-/** Returns what the value of an item is. */
-export function segmentOf(item: Item): Segment {
-  if (item.type === 'file') return item;
-  return Buffer.from(item.type === 'json' ? item.text : JSON.stringify(item.text));
+const KINDS = { '@': 'document', '@=': 'text', '@:=': 'json' } as const;
+
+/** Returns the value of an item. Throws TextError for a text that is not JSON and must be. */
+export function segmentOf({ name, separator, value, mediaType }: Item): Segment {
+  if (separator === '=') return Buffer.from(JSON.stringify(value));
+  if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
+  const path = value.slice(1);
+  const fix =
+    value.startsWith('@') && isPlainPath(path)
+      ? `to read JSON from a file, write ${shellCommand([`${escapeName(name)}@:=${path}`])}`
+      : `for a string use ${escapeName(name)}=${value}`;
+  return checkJson(Buffer.from(value), `; ${fix}`);
 }
 
-/** Problems that are listed at most. */
-const MAX_PROBLEMS = 20;
+/** The inputs of a JSON object, in their order. */
+export type InputMembers = readonly { name: string; segments: readonly Segment[] }[];
 
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
 const MAX_DOCUMENTS = 10_000;
 
-/** Functions that describe the problems of one file: finding the position of each takes as long as the file. */
-type Problems = (() => string)[];
-
-/** Describes the first problems, and says how many follow. */
-function describeFirst(problems: Problems): string[] {
-  const more = problems.length - MAX_PROBLEMS;
-  const first = problems.slice(0, MAX_PROBLEMS).map((describe) => describe());
-  return more > 0 ? [...first, `has ${more} more mistakes`] : first;
-}
-
 /**
- * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for another file, whose
- * inputs are unknown.
+ * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for its first mistake, such
+ * as a document where none is allowed: it could name any file.
  */
-export function parseInputsFile(file: Buffer) {
-  const bytes = stripByteOrderMark(file);
-  checkJson(bytes);
+export function parseInputsFile(file: Buffer, hasDocuments = true): InputMembers {
+  decodeUtf8(file);
+  const bytes = checkJson(stripByteOrderMark(file));
   const members = parseMembers(bytes);
   if (members === undefined) throw new TextError('is not a JSON object; expected {"name": value, ...}');
-  const seen = new Set<string>();
-  const problems: Problems = [];
-  const inputs = members.map(({ name, value }) => {
-    if (seen.has(name)) problems.push(() => `duplicate name ${JSON.stringify(name)}; remove one of the two`);
-    seen.add(name);
-    const before = problems.length;
-    const segments = splitAtDocuments(asBuffer(value), bytes, problems);
-    // Without the documents that are not valid.
-    return { name, segments, isValid: problems.length === before };
+  if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
+  const names = new Set<string>();
+  let documents = 0;
+  return members.map(({ name, value }) => {
+    if (names.has(name)) throw new TextError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
+    names.add(name);
+    const segments = splitAtDocuments(value, bytes);
+    documents += (segments.length - 1) / 2;
+    if (documents > MAX_DOCUMENTS)
+      throw new TextError(`names more than ${MAX_DOCUMENTS} documents, which is the most that can be sent`);
+    return { name, segments };
   });
-  const documents = inputs.flatMap(({ segments }) =>
-    segments.filter((part) => !(part instanceof Uint8Array)),
-  );
-  if (documents.length > MAX_DOCUMENTS)
-    throw new TextError(`names ${documents.length} documents; at most ${MAX_DOCUMENTS} can be sent`);
-  return { inputs, problems: describeFirst(problems) };
-}
-
-/**
- * Returns a problem for each object of an inputs file that stands for a document, at any depth: it could name any file.
- * Throws TextError for a file that is not JSON.
- */
-export function findDocumentObjects(file: Buffer): readonly string[] {
-  const problems: Problems = [];
-  decodeUtf8(file);
-  const bytes = stripByteOrderMark(file);
-  checkJson(bytes);
-  const scanner = new JsonScanner(bytes);
-  while (scanner.next()) {
-    if (scanner.token !== 'key') continue;
-    if (decodeString(bytes.subarray(scanner.start, scanner.end)) !== '$document') continue;
-    const { start } = scanner;
-    problems.push(
-      () =>
-        `"$document" ${formatPosition(bytes, start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
-    );
-  }
-  return describeFirst(problems);
 }
 
 /** Splits a value at the objects that stand for documents, at any depth. */
-function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segment[] {
+function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true): Segment[] {
   const segments: Segment[] = [];
-  const open: { start: number; isDocument: boolean }[] = [];
-  /** How many of them stand for a document. */
-  let openDocuments = 0;
-  const scanner = new JsonScanner(value);
+  const placeOf = (start: number) => formatPosition(file, value.byteOffset - file.byteOffset + start);
+  /** By depth, where the object or array begins that is open. */
+  const starts: number[] = [];
+  let document: { start: number; depth: number } | undefined;
   let position = 0;
+  const scanner = new JsonScanner(value);
   while (scanner.next()) {
-    const token = scanner.token;
-    if (token === '{' || token === '[') {
-      open.push({ start: scanner.start, isDocument: false });
-    } else if (token === 'key') {
-      const parent = open.at(-1);
-      const isDocument = decodeString(value.subarray(scanner.start, scanner.end)) === '$document';
-      if (parent === undefined || !isDocument || parent.isDocument) continue;
-      parent.isDocument = true;
-      openDocuments++;
-    } else if (token === '}' || token === ']') {
-      const closed = open.pop();
-      // One within another is reported as a key of that.
-      if (closed?.isDocument && --openDocuments === 0) {
-        const { start } = closed;
-        const offset = value.byteOffset - file.byteOffset + start;
-        const document = parseDocument(value.subarray(start, scanner.end));
-        segments.push(value.subarray(position, start));
-        if (typeof document === 'string')
-          problems.push(
-            () => `the document ${formatPosition(file, offset)} ${document}; ${EXPECTED_DOCUMENT}`,
-          );
-        else segments.push(document);
-        position = scanner.end;
-      }
+    const { token, start, end, depth } = scanner;
+    if (token === '{' || token === '[') starts[depth] = start;
+    else if (token === 'key' && document === undefined) {
+      if (decodeString(value.subarray(start, end)) !== '$document') continue;
+      if (!hasDocuments)
+        throw new TextError(
+          `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
+        );
+      document = { start: starts[depth] ?? 0, depth };
+    } else if (document !== undefined && depth < document.depth) {
+      const parsed = parseDocument(value.subarray(document.start, end));
+      if (typeof parsed === 'string')
+        throw new TextError(`the document ${placeOf(document.start)} ${parsed}; ${EXPECTED_DOCUMENT}`);
+      segments.push(value.subarray(position, document.start), parsed);
+      position = end;
+      document = undefined;
     }
   }
   return [...segments, value.subarray(position)];
@@ -122,6 +94,7 @@ function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segm
 
 const EXPECTED_DOCUMENT =
   'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
+const QUOTE = 0x22;
 
 /** Returns the document that an object stands for, or why it is not valid. */
 function parseDocument(object: Uint8Array): FileSegment | string {
@@ -142,10 +115,6 @@ function parseDocument(object: Uint8Array): FileSegment | string {
   return { kind: 'document', path, mediaType };
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 /** The user's text is not valid; the message says where. */
 export class TextError extends Error {}
 
@@ -155,19 +124,19 @@ export function decodeUtf8(bytes: Buffer): string {
   throw new TextError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
 }
 
-/** Checks that UTF-8 `bytes` are one JSON value whose strings are well-formed. Throws TextError with line and column. */
-export function checkJson(bytes: Buffer): void {
+/** Returns UTF-8 bytes that are one JSON value whose strings are well-formed. Throws TextError with line, column and `hint`. */
+export function checkJson(bytes: Buffer, hint = ''): Buffer {
   const scanner = new JsonScanner(bytes);
   try {
     while (scanner.next()) {
       if (scanner.token !== 'string' && scanner.token !== 'key') continue;
-      if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed()) {
+      if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed())
         throw new JsonSyntaxError('unpaired-surrogate', scanner.start);
-      }
     }
+    return bytes;
   } catch (error) {
     if (error instanceof JsonSyntaxError)
-      throw new TextError(`${error.reason} ${formatPosition(bytes, error.offset)}`);
+      throw new TextError(`${error.reason} ${formatPosition(bytes, error.offset)}${hint}`);
     throw error;
   }
 }

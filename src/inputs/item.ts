@@ -1,31 +1,29 @@
 /**
  * Parses one input of the command line, or one cell of a table. The separator decides the type, never the value: the
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
- * Also finds the words of a command line that are not inputs, such as those of `invoice scan.pdf` and `customer = ACME`.
  */
 import { UsageError } from '../errors.js';
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
 import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
-import type { FileKind } from './file-digests.js';
 
-interface RawItem {
+const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
+type Separator = (typeof SEPARATORS)[number];
+
+/** An input as the user gave it, with nothing read yet. */
+export interface Item {
   name: string;
-  /** The item as the user wrote it, for error messages. */
+  /** The whole item as it was written, for messages. */
   raw: string;
-}
-
-/** A file whose content is a part of an input: a document, a text, or JSON. */
-export interface FileSegment {
-  kind: FileKind;
-  path: string;
+  separator: Separator;
+  /** What follows the separator: a text, or the path of a file. */
+  value: string;
+  /** That of a document, if it was given. */
   mediaType?: string | undefined;
+  /** Of a cell: the header of its column, which gives the media type. */
+  column?: string;
 }
-
-/** The `column` of a document is the header of its cell, which gives the media type. */
-export type Item = RawItem &
-  ({ type: 'string' | 'json'; text: string } | ({ type: 'file'; column?: string } & FileSegment));
 
 /** An item that does not follow the grammar. The message quotes it and says how to fix it. */
 export class ItemError extends UsageError {
@@ -33,12 +31,6 @@ export class ItemError extends UsageError {
     super([`${raw === '' ? '""' : raw}: ${problem}`]);
   }
 }
-
-/** The forms of an input, for messages. */
-const INPUT_SYNTAX = 'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
-
-const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
-type Separator = (typeof SEPARATORS)[number];
 
 /** What the media type of a document follows. */
 const TYPE_SUFFIX = ';type=';
@@ -59,36 +51,81 @@ export function normalizeMediaType(text: string): string | undefined {
   return name && [name, ...Array.from(each, ([, parameter]) => parameter)].join(';');
 }
 
-/** Returns where `;type=` and the media type of a document begin; -1 without one. A path may contain others. */
-function findType(value: string): number {
-  for (let start = value.indexOf(TYPE_SUFFIX); start >= 0; start = value.indexOf(TYPE_SUFFIX, start + 1))
-    if (normalizeMediaType(value.slice(start + TYPE_SUFFIX.length)) !== undefined) return start;
-  return value.lastIndexOf(TYPE_SUFFIX);
+/** Splits an item, complete or not, at its separator; returns undefined for a text without one. */
+export function splitItem(raw: string): Pick<Item, 'name' | 'separator' | 'value'> | undefined {
+  let name = '';
+  for (let index = 0; index < raw.length; index++) {
+    const character = raw.charAt(index);
+    if (character === '\\' && '=:@\\'.includes(raw.charAt(index + 1) || ' ')) {
+      name += raw.charAt(++index);
+      continue;
+    }
+    const separator = SEPARATORS.find((candidate) => raw.startsWith(candidate, index));
+    if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
+    name += character;
+  }
+  return undefined;
+}
+
+/** Splits `;type=…` from what precedes it, which may contain others. Throws ItemError. */
+function splitMediaType(item: Item): Pick<Item, 'value' | 'mediaType'> {
+  const { raw, separator, value } = item;
+  if (separator !== '@' || !value.includes(TYPE_SUFFIX)) return { value };
+  const parts = value.split(TYPE_SUFFIX);
+  for (let end = 1; end < parts.length; end++) {
+    const mediaType = normalizeMediaType(parts.slice(end).join(TYPE_SUFFIX));
+    if (mediaType !== undefined) return { value: parts.slice(0, end).join(TYPE_SUFFIX), mediaType };
+  }
+  throw new ItemError(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
 /** Parses one item of the command line. Throws ItemError, and nothing else. */
 export function parseItem(raw: string): Item {
-  const parts = split(raw);
-  if (parts === undefined) throw new ItemError(raw, `is not an input; use ${INPUT_SYNTAX}`);
-  if (raw.includes('\uFFFD')) {
+  const parts = splitItem(raw);
+  if (parts === undefined) throw new ItemError(raw, NOT_AN_INPUT);
+  if (raw.includes('\uFFFD') || !raw.isWellFormed())
     throw new ItemError(
       raw,
       'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name@=file',
     );
+  if (parts.name === '') throw new ItemError(raw, `has no name before "${parts.separator}"`);
+  const item = { ...parts, raw };
+  return withPath({ ...item, ...splitMediaType(item) });
+}
+
+const NOT_AN_INPUT =
+  'not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
+/** Words that are listed at most. */
+const MAX_LISTED = 10;
+
+/** Parses the items of a command line. Also returns what is wrong with the others, and the names that they have. */
+export function parseItems(raws: readonly string[]) {
+  const items = new Map<string, Item>();
+  const problems: string[] = [];
+  const words = raws.filter((raw) => splitItem(raw) === undefined).map((word) => word || '""');
+  if (words.length > 0) problems.push(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
+  const invalidNames: string[] = [];
+  for (const raw of raws) {
+    const { name } = splitItem(raw) ?? {};
+    if (name === undefined) continue;
+    try {
+      const earlier = items.get(name);
+      if (earlier !== undefined)
+        problems.push(`${raw}: duplicate input "${name}"; remove it or ${earlier.raw}`);
+      else items.set(name, parseItem(raw));
+    } catch (error) {
+      if (!(error instanceof ItemError)) throw error;
+      problems.push(error.message);
+      invalidNames.push(name);
+    }
   }
-  if (!raw.isWellFormed()) {
-    throw new ItemError(raw, 'contains an unpaired surrogate, which is not valid text');
-  }
-  const { name, separator, value } = parts;
-  if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
-  // JSON never begins with @.
-  if (separator === ':=' && value.startsWith('@') && isPlainPath(value.slice(1))) {
-    const fix = shellCommand([`${escapeName(name)}@:=${value.slice(1)}`]);
-    throw new ItemError(raw, `not JSON; to read JSON from a file, write ${fix}`);
-  }
-  if (separator !== '@') return createItem(raw, name, separator, value);
-  const { rest, mediaType } = splitMediaType(raw, value);
-  return { raw, name, type: 'file', kind: 'document', path: requirePath(raw, separator, rest), mediaType };
+  return { items: [...items.values()], problems, invalidNames };
+}
+
+function withPath(item: Item): Item {
+  const { raw, separator, value } = item;
+  if (separator.startsWith('@') && value === '') throw new ItemError(raw, `has no path after "${separator}"`);
+  return item;
 }
 
 /**
@@ -104,92 +141,29 @@ export function escapeName(name: string): string {
   return name.replace(/[=:@\\]/g, '\\$&');
 }
 
-function createItem(raw: string, name: string, separator: Exclude<Separator, '@'>, value: string): Item {
-  if (separator === '=' || separator === ':=')
-    return { raw, name, type: separator === '=' ? 'string' : 'json', text: value };
-  const kind = separator === '@=' ? 'text' : 'json';
-  return { raw, name, type: 'file', kind, path: requirePath(raw, separator, value) };
-}
-
 /** The header of a table's column: the name of an input, and the separator that its cells follow. */
-export interface ColumnHeader {
+export interface ColumnHeader extends Pick<Item, 'name' | 'separator' | 'mediaType'> {
   /** The header as the user wrote it. */
   text: string;
-  name: string;
-  separator: Separator;
-  /** The media type of the documents in the column, if the header gives it. */
-  mediaType: string | undefined;
 }
 
 /** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
 export function parseColumnHeader(text: string): ColumnHeader {
-  const parts = split(text) ?? split(`${text}=`);
+  const parts = splitItem(text) ?? splitItem(`${text}=`);
   if (!parts?.name) throw new ItemError(text, 'the column has no name');
-  const { name, separator, value } = parts;
-  const { rest, mediaType } =
-    separator === '@' ? splitMediaType(text, value) : { rest: value, mediaType: undefined };
-  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, value, rest));
+  const { name, separator } = parts;
+  const { value, mediaType } = splitMediaType({ ...parts, raw: text });
+  const start = text.slice(0, text.length - parts.value.length);
+  if (value !== '') throw new ItemError(text, `has text after "${separator}"; name the column ${start}`);
   return { text, name, separator, mediaType };
-}
-
-/** Describes a header with text after its separator; `note=@` is how other tools name a column of files. */
-function describeHeaderText(text: string, separator: Separator, value: string, rest: string): string {
-  const head = text.slice(0, text.length - value.length);
-  const problem = `has text after "${separator}"`;
-  if (rest !== '@') return `${problem}; name the column ${head}${value.slice(rest.length)}`;
-  const name = head.slice(0, -separator.length);
-  return `${problem}; to read the files in its cells, name the column ${name}@${separator}`;
 }
 
 /** Parses a cell, whose text is taken verbatim, whatever it contains. Throws ItemError. */
 export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
-  const raw = `${escapeName(name)}${separator}${cell}`;
-  if (separator !== '@') return createItem(raw, name, separator, cell);
-  const path = requirePath(raw, separator, cell);
-  return { raw, name, type: 'file', kind: 'document', path, mediaType, column: text };
-}
-
-/** Returns the name in an item, complete or not; undefined for a text without a separator. */
-export function findName(raw: string): string | undefined {
-  return split(raw)?.name;
-}
-
-/** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
-export function findPathStart(raw: string): number | undefined {
-  const { separator = '', value = '' } = split(raw) ?? {};
-  return separator.startsWith('@') ? raw.length - value.length : undefined;
-}
-
-/** Returns undefined for a text without a separator. */
-function split(raw: string): { name: string; separator: Separator; value: string } | undefined {
-  let name = '';
-  for (let index = 0; index < raw.length; index++) {
-    const character = raw.charAt(index);
-    if (character === '\\' && '=:@\\'.includes(raw.charAt(index + 1) || ' ')) {
-      name += raw.charAt(++index);
-      continue;
-    }
-    const separator = SEPARATORS.find((candidate) => raw.startsWith(candidate, index));
-    if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
-    name += character;
-  }
-  return undefined;
-}
-
-function requirePath(raw: string, separator: Separator, path: string): string {
-  if (path === '') throw new ItemError(raw, `has no path after "${separator}"`);
-  return path;
-}
-
-/** Splits `;type=…` from what precedes it. Throws ItemError. */
-function splitMediaType(raw: string, value: string): { rest: string; mediaType: string | undefined } {
-  const start = findType(value);
-  if (start < 0) return { rest: value, mediaType: undefined };
-  const text = value.slice(start + TYPE_SUFFIX.length);
-  const mediaType = normalizeMediaType(text);
-  if (mediaType === undefined)
-    throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
-  return { rest: value.slice(0, start), mediaType };
+  return withPath({
+    ...{ name, raw: `${escapeName(name)}${separator}${cell}`, separator },
+    ...{ value: cell, mediaType, column: text },
+  });
 }
 
 /** An example of each type: the separator, and a value. */
@@ -227,66 +201,15 @@ function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
   return [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
 }
 
-/** Words that are listed at most. */
-const MAX_LISTED = 10;
-
-/** Returns the words that are inputs, valid or not, and what is wrong with the others. */
-export async function findLooseWords(
-  words: readonly string[],
-  cwd: string,
-): Promise<{ items: string[]; problems: string[] }> {
-  const items: string[] = [];
-  const loose: string[] = [];
-  const problems: string[] = [];
-  for (let index = 0; index < words.length; index++) {
-    const [word = '', ...next] = words.slice(index, index + 3);
-    if (split(word) !== undefined) {
-      items.push(word);
-      continue;
-    }
-    const meant = await findMeant(word, next, cwd);
-    if (meant === undefined) {
-      loose.push(word);
-      continue;
-    }
-    const rest = next.slice(0, meant.taken);
-    problems.push(`${[word, ...rest].join(' ')}: is not an input; did you mean ${meant.item}?`);
-    index += meant.taken;
-  }
-  return { items, problems: [...problems, ...describeLoose(loose)] };
-}
-
-/** Returns the input that a word may stand for together with the next ones, and how many of these it takes. */
-async function findMeant(name: string, [next = '', value]: readonly string[], cwd: string) {
-  if (name === '') return undefined;
-  const input = (rest: string) => shellCommand([escapeName(name) + rest]);
-  if (
-    SEPARATORS.some((one) => one === next) &&
-    value !== undefined &&
-    (!next.startsWith('@') || isPlainPath(value))
-  )
-    return { item: input(next + value), taken: 2 };
-  if (split(next) === undefined && isPlainPath(next) && (await isFile(next, cwd)))
-    return { item: input(`@${next}`), taken: 1 };
-  return undefined;
-}
-
-function describeLoose(words: readonly string[]): string[] {
-  if (words.length === 0) return [];
-  const named = words.map((word) => word || '""');
-  const listed = listFirst(named, MAX_LISTED).join(' ');
-  return [`${listed}: ${words.length === 1 ? 'is not an input' : 'are not inputs'}; use ${INPUT_SYNTAX}`];
-}
-
 /** Returns a warning for each text that is `@` and the path of a file. */
 export async function findFileLikeTexts(items: readonly Item[], cwd: string): Promise<string[]> {
   const warnings: string[] = [];
-  for (const item of items) {
-    if (item.type !== 'string' || !item.text.startsWith('@')) continue;
-    const path = item.text.slice(1);
-    if (!isPlainPath(path) || !(await isFile(path, cwd))) continue;
-    const fix = shellCommand([`${escapeName(item.name)}@=${path}`]);
-    warnings.push(`${item.raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
+  for (const { name, raw, separator, value } of items) {
+    const path = value.slice(1);
+    if (separator !== '=' || !value.startsWith('@') || !isPlainPath(path) || !(await isFile(path, cwd)))
+      continue;
+    const fix = shellCommand([`${escapeName(name)}@=${path}`]);
+    warnings.push(`${raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
   }
   return warnings;
 }

@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type NamedFile, resolvePath } from '../platform/files.js';
-import type { Input, Part } from '../service/body.js';
+import type { Input, Part, Source } from '../service/body.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import {
   type Columns,
   checkDeclared,
@@ -11,11 +13,18 @@ import {
   type DeclaredWorkflow,
   type GivenInput,
 } from './check-declared.js';
-import type { DigestFile } from './file-digests.js';
-import { FileError, type PathRules, readBytes } from './files.js';
-import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
-import { findFileLikeTexts, findLooseWords, findName, type Item, ItemError, parseItem } from './item.js';
-import { PartReader } from './parts.js';
+import { type DigestFile, FilesOfRow } from './file-digests.js';
+import { assertReadable, FileError, openDocument, type PathRules, readBytes } from './files.js';
+import {
+  checkJson,
+  decodeUtf8,
+  type FileSegment,
+  parseInputsFile,
+  type Segment,
+  segmentOf,
+  TextError,
+} from './inputs-file.js';
+import { findFileLikeTexts, type Item, parseItems } from './item.js';
 
 export interface InputArguments {
   items: readonly string[];
@@ -44,8 +53,11 @@ export interface ResolvedInputs {
  * Parses every item, reads every text and opens every document; only the content of documents is read later. Items
  * override the keys of the inputs file. Throws UsageError with every error, or FileReadError.
  */
-export function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
-  return new Resolver(context, args.declared, args.otherStdin).resolve(args);
+export function resolveInputs(
+  { items, inputsFile, hasDocuments, declared, otherStdin }: InputArguments,
+  context: Context,
+): Promise<ResolvedInputs> {
+  return new Resolver(context, declared, otherStdin).resolve(items, inputsFile, hasDocuments);
 }
 
 /** What reads standard input, and may read a file of all rows again. */
@@ -92,46 +104,61 @@ export async function resolveRow(
   return new Resolver(context, declared, TABLE, digestKey).resolveRow(inputs, label, defaults);
 }
 
+const TYPE_BESIDE = 'add "type": "type/subtype" beside "$document"';
+
+/** Collects inputs, reads their texts, and opens their documents; only one of them can read standard input. */
 class Resolver {
   readonly #given = new Map<string, GivenInput>();
   readonly #problems: string[] = [];
-  readonly #reader: PartReader;
+  readonly #warnings: string[] = [];
+  readonly #files: NamedFile[] = [];
+  readonly #opened: Source[] = [];
+  /** The digests of the files, if there is a key for them. */
+  readonly #digests: FilesOfRow | undefined;
   /** Whether the names of all inputs are known. */
   #isComplete = true;
   /** The rules for the paths of a command line, which are the user's own. */
   readonly #ownPaths: PathRules;
+  /** Whether files that can be read only once are rejected. */
+  readonly #mustReread: boolean;
 
+  /** `stdinUser` is what reads standard input already, as the user wrote it. */
   constructor(
     private readonly context: Context,
     private readonly declared: DeclaredWorkflow | undefined,
-    otherStdin: string | undefined,
+    private stdinUser: string | undefined,
     digestKey?: Uint8Array,
   ) {
     this.#ownPaths = { base: context.cwd };
-    this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE, digestKey);
+    this.#mustReread = stdinUser === TABLE;
+    this.#digests = digestKey && new FilesOfRow(digestKey);
   }
 
-  async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
-    const words = await findLooseWords(items, this.context.cwd);
-    this.#problems.push(...words.problems);
-    const { parsed, invalid } = this.#parseItems(words.items);
+  async resolve(raws: readonly string[], inputsFile: string | undefined, hasDocuments?: boolean) {
+    const { items, problems, invalidNames } = parseItems(raws);
+    this.#problems.push(...problems);
+    const overridden = new Set(items.map(({ name }) => name));
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
-      const read = () => this.#readInputsFile(inputsFile, label, hasDocuments, parsed);
-      if (!(await this.#collect(label, read))) this.#isComplete = false;
+      const { cwd } = this.context;
+      this.#isComplete = await this.#collect(label, async () => {
+        this.#claimStdin(inputsFile, label);
+        const json = await readBytes(inputsFile, this.#ownPaths, this.context);
+        const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, cwd, this.context));
+        await this.#addObject(json, { base }, label, overridden, hasDocuments);
+      });
     }
-    for (const given of invalid) this.#given.set(given.name, given);
-    for (const [name, item] of parsed) await this.#read({ name, label: item.raw, item }, this.#ownPaths);
-    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.context.cwd)));
+    for (const name of invalidNames) this.#given.set(name, { name, label: name });
+    for (const item of items) await this.#addItem(item, this.#ownPaths, { label: item.raw });
+    this.#warnings.push(...(await findFileLikeTexts(items, this.context.cwd)));
     return this.#finish('');
   }
 
-  async resolveRow(row: RowInputs, label: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
-    const { json, paths } = row;
+  async resolveRow({ items, json, paths }: RowInputs, label: string, defaults: readonly Item[]) {
     if (json !== undefined)
-      this.#isComplete = await this.#collect(label, () => this.#readObject(json, paths, label));
-    for (const item of row.items)
-      await this.#add({ name: item.name, label: `${label}: ${item.raw}`, item, isCell: true }, paths);
+      this.#isComplete = await this.#collect(label, () => this.#addObject(json, paths, label));
+    for (const item of items)
+      await this.#addItem(item, paths, { label: `${label}: ${item.raw}`, isCell: true });
     await this.#addDefaults(defaults);
     return this.#finish(`${label}: `);
   }
@@ -151,27 +178,105 @@ class Resolver {
 
   /** Adds those that nothing overrides. */
   async #addDefaults(defaults: readonly Item[]): Promise<void> {
-    const own = new Set(this.#given.keys());
-    for (const item of defaults) {
-      const { name, raw } = item;
-      if (!own.has(name)) await this.#add({ name, label: raw, item }, this.#ownPaths);
+    for (const item of defaults)
+      if (!this.#given.has(item.name)) await this.#addItem(item, this.#ownPaths, { label: item.raw });
+  }
+
+  async #addItem(item: Item, paths: PathRules, labelled: Pick<GivenInput, 'label' | 'isCell'>) {
+    const given: GivenInput = { ...labelled, name: item.name, item };
+    this.#given.set(item.name, given);
+    const example = shellCommand([`${item.column ?? item.raw};type=application/pdf`]);
+    const fix = `add ;type=type/subtype, such as ${example}`;
+    await this.#collect(given.label, async () => {
+      given.parts = await this.#read(segmentOf(item), paths, item.raw, fix);
+    });
+  }
+
+  /** Adds the members of a JSON object, but reads none that is overridden. Throws TextError. */
+  async #addObject(
+    json: Buffer,
+    paths: PathRules,
+    label: string,
+    overridden: ReadonlySet<string> = new Set(),
+    hasDocuments?: boolean,
+  ): Promise<void> {
+    for (const { name, segments } of parseInputsFile(json, hasDocuments)) {
+      const given: GivenInput = { name, label: `${label}: ${name}` };
+      this.#given.set(name, given);
+      if (overridden.has(name)) continue;
+      const parts: Part[] = [];
+      let isRead = true;
+      for (const segment of segments) {
+        const raw = segment instanceof Uint8Array ? '' : segment.path;
+        const read = async () => {
+          parts.push(...(await this.#read(segment, paths, raw, TYPE_BESIDE)));
+        };
+        isRead = (await this.#collect(given.label, read)) && isRead;
+      }
+      if (isRead) given.parts = parts;
     }
   }
 
-  async #add(given: GivenInput & { item: Item }, paths: PathRules): Promise<void> {
-    const { name, label } = given;
-    if (this.#given.has(name))
-      this.#problems.push(`${label}: duplicate input "${name}"; remove one of the two`);
-    else await this.#read(given, paths);
+  /** `raw` is what the user wrote, and `typeFix` how to write a media type with it. Throws TextError or FileError. */
+  async #read(segment: Segment, paths: PathRules, raw: string, typeFix: string): Promise<readonly Part[]> {
+    if (segment instanceof Uint8Array) return [segment];
+    const { kind, path } = segment;
+    this.#claimStdin(path, raw);
+    const absolute = path === '-' ? path : await assertReadable(path, paths, this.#mustReread, this.context);
+    if (path !== '-') this.#files.push({ name: raw, path: absolute, isWritten: false });
+    if (kind === 'document') return this.#openDocument(segment, paths, absolute, raw, typeFix);
+    const bytes = await readBytes(path, paths, this.context);
+    this.#digests?.addText(absolute, kind, bytes);
+    const text = decodeUtf8(bytes);
+    return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
 
-  /** Adds an input, and reads its value. */
-  async #read(given: GivenInput & { item: Item }, paths: PathRules): Promise<void> {
-    const { name, label, item } = given;
-    this.#given.set(name, given);
-    await this.#collect(label, async () => {
-      given.parts = await this.#reader.readItem(item, paths, this.declared?.parameters.get(name)?.type);
-    });
+  async #openDocument(
+    { path, mediaType: given }: FileSegment,
+    paths: PathRules,
+    absolute: string,
+    raw: string,
+    typeFix: string,
+  ) {
+    // The table of media types is loaded only when a document needs it.
+    const { mediaTypeOf } = given === undefined && path !== '-' ? await import('./media-type.js') : {};
+    const mediaType = given ?? mediaTypeOf?.(path);
+    if (path === '-' && mediaType === undefined)
+      throw new TextError(`the media type of standard input is unknown; ${typeFix}`);
+    // Opened before its media type is checked: a missing file is the more useful error.
+    const opened = await openDocument(path, paths, this.context);
+    const source = this.#digests?.addDocument(absolute, opened) ?? opened;
+    this.#opened.push(source);
+    if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${typeFix}`);
+    if (source.size === 0) this.#warnings.push(`${raw}: the document is empty (0 bytes)`);
+    const head = JSON.stringify(`data:${mediaType};base64,`).slice(0, -1);
+    return [Buffer.from(head), source, Buffer.from('"')];
+  }
+
+  /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
+  #claimStdin(path: string, user: string): void {
+    if (path !== '-') return;
+    if (this.stdinUser !== undefined)
+      throw new TextError(`standard input is already read by ${this.stdinUser} and can be read only once`);
+    this.stdinUser = user;
+  }
+
+  /** Runs one step and collects its error behind `label`, which is what the user wrote. Resolves with whether there was none. */
+  async #collect(label: string, step: () => Promise<void>): Promise<boolean> {
+    try {
+      await step();
+      return true;
+    } catch (error) {
+      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError)) {
+        await this.#close();
+        throw error;
+      }
+      // What the user wrote may end with the path that the message begins with.
+      const [subject = ''] = error.message.split(': ', 1);
+      const isNamed = label.endsWith(subject);
+      this.#problems.push(label + (isNamed ? error.message.slice(subject.length) : `: ${error.message}`));
+      return false;
+    }
   }
 
   /** `subject` begins a message about a missing input. */
@@ -181,102 +286,20 @@ class Resolver {
       this.#problems.push(...checkDeclared(this.declared, this.#given, options));
     }
     if (this.#problems.length > 0) {
-      await this.#reader.close();
+      await this.#close();
       throw new UsageError(this.#problems);
     }
     return {
       inputs: [...this.#given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
-      warnings: this.#reader.warnings,
-      files: this.#reader.files,
+      warnings: this.#warnings,
+      files: this.#files,
       digestFile: async (path, { base }, kind) =>
-        (await this.#reader.digests?.digestOf(resolvePath(path, base, this.context), kind)) ?? '',
-      close: () => this.#reader.close(),
+        (await this.#digests?.digestOf(resolvePath(path, base, this.context), kind)) ?? '',
+      close: () => this.#close(),
     };
   }
 
-  /** Returns the items by name, and those that are not valid but have one. */
-  #parseItems(rawItems: readonly string[]): { parsed: Map<string, Item>; invalid: GivenInput[] } {
-    const parsed = new Map<string, Item>();
-    const invalid: GivenInput[] = [];
-    for (const raw of rawItems) {
-      try {
-        const item = parseItem(raw);
-        const earlier = parsed.get(item.name);
-        if (earlier === undefined) parsed.set(item.name, item);
-        else this.#problems.push(`${raw}: duplicate input "${item.name}"; remove it or ${earlier.raw}`);
-      } catch (error) {
-        if (!(error instanceof ItemError)) throw error;
-        this.#problems.push(error.message);
-        const name = findName(raw);
-        if (name) invalid.push({ name, label: raw });
-      }
-    }
-    return { parsed, invalid };
-  }
-
-  /**
-   * Runs one step and collects its error behind `label`, which is what the user wrote. Resolves with whether there was
-   * none.
-   */
-  async #collect(label: string, step: () => Promise<void>): Promise<boolean> {
-    try {
-      await step();
-      return true;
-    } catch (error) {
-      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError)) {
-        await this.#reader.close();
-        throw error;
-      }
-      // What the user wrote may end with the path that the message begins with.
-      const [subject = ''] = error.message.split(': ', 1);
-      const isNamed = label === subject || /[@=]$/.test(label.slice(0, -subject.length));
-      const rest =
-        isNamed && label.endsWith(subject) ? error.message.slice(subject.length) : `: ${error.message}`;
-      this.#problems.push(label + rest);
-      return false;
-    }
-  }
-
-  async #readInputsFile(
-    path: string,
-    label: string,
-    hasDocuments: boolean,
-    overridden: ReadonlyMap<string, unknown>,
-  ): Promise<void> {
-    this.#reader.claimStdin(path, '--inputs-file -');
-    const { cwd } = this.context;
-    const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.context));
-    const bytes = await readBytes(path, { base: cwd }, this.context);
-    const forbidden = hasDocuments ? [] : findDocumentObjects(bytes);
-    this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
-    // The files of documents that are not allowed are not opened, so that the inputs stay unknown.
-    if (forbidden.length > 0) this.#isComplete = false;
-    else await this.#readObject(bytes, { base }, label, overridden);
-  }
-
-  async #readObject(
-    bytes: Buffer,
-    paths: PathRules,
-    label: string,
-    overridden: ReadonlyMap<string, unknown> = new Map(),
-  ): Promise<void> {
-    decodeUtf8(bytes);
-    const { inputs, problems } = parseInputsFile(bytes);
-    this.#problems.push(...problems.map((problem) => `${label}: ${problem}`));
-    for (const { name, segments, isValid } of inputs) {
-      const given: GivenInput = { name, label: `${label}: ${name}` };
-      this.#given.set(name, given);
-      // An item overrides this input, so its documents are not opened.
-      if (overridden.has(name)) continue;
-      const parts: Part[] = [];
-      let isRead = isValid;
-      for (const segment of segments) {
-        const read = async () => {
-          parts.push(...(await this.#reader.readSegment(segment, paths)));
-        };
-        isRead = (await this.#collect(given.label, read)) && isRead;
-      }
-      if (isRead) given.parts = parts;
-    }
+  async #close(): Promise<void> {
+    for (const source of this.#opened) await source.close();
   }
 }

@@ -38,7 +38,7 @@ export async function withDelimiter(file: TableFile): Promise<CsvFile> {
 async function countHeaderCells(file: CsvFile): Promise<number> {
   const { cells } = await headerOf(file);
   // The media type of a document follows a semicolon, and so do its parameters.
-  return cells.filter((cell) => !/^[\w.-]+=./.test(cell)).length;
+  return cells.filter((cell) => !/^(type=|[\w.-]+=.)/.test(cell)).length;
 }
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */

@@ -88,7 +88,7 @@ export async function identifyRow(
   try {
     const members = [
       ...inputs.items.map((item) => ({ name: item.name, segments: [segmentOf(item)] })),
-      ...membersOf(inputs.json),
+      ...(inputs.json === undefined ? [] : parseInputsFile(inputs.json)),
     ].sort((one, other) => (one.name < other.name ? -1 : 1));
     const texts: (string | Uint8Array)[] = [];
     for (const { name, segments } of members) {
@@ -115,13 +115,4 @@ export async function identifyRow(
     const isMissing = error instanceof FileError && error.isMissing;
     return { key, written: isMissing ? key : undefined, isUnreadable: true };
   }
-}
-
-/** Returns the inputs of a JSON object. Throws TextError if it is not valid. */
-function membersOf(json: Buffer | undefined) {
-  if (json === undefined) return [];
-  const { inputs, problems } = parseInputsFile(json);
-  const [problem] = problems;
-  if (problem !== undefined) throw new TextError(problem);
-  return inputs;
 }

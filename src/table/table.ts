@@ -29,7 +29,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
     }),
     async *rows() {
       for (const [index, path] of files.entries()) {
-        const item = { raw: `${name}@${path}`, name, type: 'file', kind: 'document', path } as const;
+        const item = { raw: `${name}@${path}`, name, separator: '@', value: path } as const;
         yield {
           number: index + 1,
           label: path,

@@ -139,7 +139,7 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     const flag = await runAction({ ...inputs, inputs: '--dry-run' });
     expect(flag).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('wfr: error: --dry-run: is not an input'),
+      stderr: expect.stringContaining('wfr: error: --dry-run: not an input'),
     });
   });
 

@@ -15,7 +15,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
-import { findFileLikeTexts, type Item, parseItem } from '../../inputs/item.js';
+import { findFileLikeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
@@ -77,7 +77,7 @@ export async function planBatch(
     presentation: () => decidePresentation(flags, context),
     field: () => resolveWorkflowIdField(sources),
     credentials: () => loadCredentials(sources),
-    defaults: () => parseItems(flags.input ?? []),
+    defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
@@ -198,13 +198,16 @@ function namedFiles(
     ...reportFiles(flags, context),
     ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
     ...files.flatMap((path) => file(path, path)),
-    ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.raw}`, item.path) : [])),
+    ...defaults.flatMap(({ raw, separator, value }) =>
+      separator.startsWith('@') ? file(`-i ${raw}`, value) : [],
+    ),
   ];
 }
 
-async function parseItems(texts: readonly string[]): Promise<Item[]> {
-  const steps = texts.map((text) => () => parseItem(text));
-  return Object.values(await collectUsageErrors(Object.fromEntries(steps.entries())));
+function parseDefaults(texts: readonly string[]): Item[] {
+  const { items, problems } = parseItems(texts);
+  if (problems.length > 0) throw new UsageError(problems);
+  return items;
 }
 
 function parseInteger(

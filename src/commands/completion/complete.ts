@@ -5,7 +5,7 @@ import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History } from '../../history/history.js';
-import { findName, findPathStart, itemStart } from '../../inputs/item.js';
+import { itemStart, splitItem } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { REPORT_KINDS } from '../../report/formats.js';
@@ -160,10 +160,11 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
 async function input(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
   const { text, operands, flags } = cursor;
-  const pathStart = findPathStart(text);
-  if (pathStart !== undefined) return [{ paths: 'files', start: text.slice(0, pathStart) }];
-  if (findName(text) !== undefined) return [];
-  const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map(findName));
+  const { separator, value } = splitItem(text) ?? {};
+  if (separator?.startsWith('@'))
+    return [{ paths: 'files', start: text.slice(0, text.length - (value ?? '').length) }];
+  if (separator !== undefined) return [];
+  const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name));
   const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.has(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }

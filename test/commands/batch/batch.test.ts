@@ -163,9 +163,7 @@ describe('batch: rows and tables', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('wfr: error: rows.csv:2: b:=x: ');
-    expect(stderr).toContain(
-      '  rows.csv:3: has 3 cells, but the header has 2; quote cells that contain a comma',
-    );
+    expect(stderr).toContain('  rows.csv:3: has 3 cells, but the header has 2; quote cells that contain ","');
     writeFileSync(join(cwd, 'rows.csv'), 'a,b:=\n1,2\n');
     const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(right).toMatchObject({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
@@ -174,16 +172,10 @@ describe('batch: rows and tables', () => {
 
   test.each([
     ['x=y,b\n', 'rows.csv:1: x=y: has text after "="; name the column x='],
-    [
-      'note=@,b\n',
-      'rows.csv:1: note=@: has text after "="; to read the files in its cells, name the column note@=',
-    ],
-    ['tags:=@,b\n', 'to read the files in its cells, name the column tags@:='],
     ['x@=;type=a/b,b\n', 'rows.csv:1: x@=;type=a/b: has text after "@="; name the column x@='],
     ['x@;type=pdf,b\n', 'rows.csv:1: x@;type=pdf: "pdf" is not a media type'],
-    ['x@y;type=a/b,b\n', 'rows.csv:1: x@y;type=a/b: has text after "@"; name the column x@;type=a/b'],
-    ['a;b\n', 'rows.csv:1: has no comma'],
-    ['a@;type=\n', 'rows.csv:1: has no comma'],
+    ['x@y;type=a/b,b\n', 'rows.csv:1: x@y;type=a/b: has text after "@"; name the column x@'],
+    ['a@;type=\n', 'rows.csv:1: a@;type=: "" is not a media type'],
     ['a,=\n', 'the column has no name'],
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
@@ -217,7 +209,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.csv': 'scan@,b\ns,1\n', s: '%PDF' });
     const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(stderr).toContain(
-      "rows.csv:2: scan@s: the file name does not imply a media type; name the column with it, such as 'scan@;type=application/pdf'",
+      "rows.csv:2: scan@s: the file name does not imply a media type; add ;type=type/subtype, such as 'scan@;type=application/pdf'",
     );
   });
 
@@ -259,7 +251,7 @@ describe('batch: the command line', () => {
       '--concurrency 0: expected a whole number',
       '--rate x: expected requests per second',
       '--shard 3/2: expected INDEX/COUNT',
-      'bad: is not an input',
+      'bad: not an input',
       'wfr batch requires rows: --rows <file>, or --each <parameter> and files',
     ]) {
       expect(stderr).toContain(message);

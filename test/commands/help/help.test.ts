@@ -223,7 +223,7 @@ describe('wfr: mistakes on the command line', () => {
       '--inputs-file b: it may be given only once; it is already a',
       'wfr help run',
     ],
-    [['run', 'w', '-i', ''], '"": is not an input', ''],
+    [['run', 'w', '-i', ''], '"": not an input', ''],
     [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
   ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, message, hint) => {
