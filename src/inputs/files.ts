@@ -132,7 +132,7 @@ async function* readFromStart(
 }
 
 /** Throws FileError for a pipe or a device, which cannot be read again. */
-export async function assertRegular(absolute: string, path: string): Promise<void> {
+async function assertRegular(absolute: string, path: string): Promise<void> {
   const stats = await stat(absolute).catch(() => undefined);
   // Whoever opens it says what is wrong with a folder or a missing file.
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;

@@ -1,4 +1,5 @@
 /** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -13,7 +14,7 @@ import {
   type DeclaredWorkflow,
   type GivenInput,
 } from './check-declared.js';
-import { type DigestFile, FilesOfRow } from './file-digests.js';
+import { createFileSource } from './file-source.js';
 import { assertReadable, FileError, openDocument, type PathRules, readBytes } from './files.js';
 import {
   checkJson,
@@ -43,8 +44,8 @@ export interface ResolvedInputs {
   warnings: string[];
   /** The files that the inputs are read from, now or while they are sent. */
   files: readonly NamedFile[];
-  /** Returns the digests of these files, as they were read last. Throws FileChangedError. */
-  digestFile: DigestFile;
+  /** Throws FileChangedError if one of them has changed since it was opened. */
+  verify(): Promise<void>;
   /** Closes the documents. */
   close(): Promise<void>;
 }
@@ -90,18 +91,14 @@ export async function checkColumns(
   await (await new Resolver(context, declared, TABLE).resolveColumns(columns, declared, defaults)).close();
 }
 
-/**
- * Resolves the inputs of a row; with `digestKey`, its files are digested. Throws UsageError with every error, named by the
- * row's `label`.
- */
+/** Resolves the inputs of a row. Throws UsageError with every error, named by the row's `label`. */
 export async function resolveRow(
   { inputs, label }: { inputs: RowInputs | { problem: string }; label: string },
   { defaults, declared }: CommonInputs,
   context: Context,
-  digestKey?: Uint8Array,
 ): Promise<ResolvedInputs> {
   if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
-  return new Resolver(context, declared, TABLE, digestKey).resolveRow(inputs, label, defaults);
+  return new Resolver(context, declared, TABLE).resolveRow(inputs, label, defaults);
 }
 
 const TYPE_BESIDE = 'add "type": "type/subtype" beside "$document"';
@@ -113,8 +110,6 @@ class Resolver {
   readonly #warnings: string[] = [];
   readonly #files: NamedFile[] = [];
   readonly #opened: Source[] = [];
-  /** The digests of the files, if there is a key for them. */
-  readonly #digests: FilesOfRow | undefined;
   /** Whether the names of all inputs are known. */
   #isComplete = true;
   /** The rules for the paths of a command line, which are the user's own. */
@@ -127,11 +122,9 @@ class Resolver {
     private readonly context: Context,
     private readonly declared: DeclaredWorkflow | undefined,
     private stdinUser: string | undefined,
-    digestKey?: Uint8Array,
   ) {
     this.#ownPaths = { base: context.cwd };
     this.#mustReread = stdinUser === TABLE;
-    this.#digests = digestKey && new FilesOfRow(digestKey);
   }
 
   async resolve(raws: readonly string[], inputsFile: string | undefined, hasDocuments?: boolean) {
@@ -224,9 +217,10 @@ class Resolver {
     this.#claimStdin(path, raw);
     const absolute = path === '-' ? path : await assertReadable(path, paths, this.#mustReread, this.context);
     if (path !== '-') this.#files.push({ name: raw, path: absolute, isWritten: false });
-    if (kind === 'document') return this.#openDocument(segment, paths, absolute, raw, typeFix);
+    if (kind === 'document') return this.#openDocument(segment, paths, raw, typeFix);
+    const identity = await stat(absolute, { bigint: true }).catch(() => undefined);
     const bytes = await readBytes(path, paths, this.context);
-    this.#digests?.addText(absolute, kind, bytes);
+    if (path !== '-' && identity !== undefined) this.#opened.push(createFileSource(absolute, path, identity));
     const text = decodeUtf8(bytes);
     return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
@@ -234,7 +228,6 @@ class Resolver {
   async #openDocument(
     { path, mediaType: given }: FileSegment,
     paths: PathRules,
-    absolute: string,
     raw: string,
     typeFix: string,
   ) {
@@ -244,8 +237,7 @@ class Resolver {
     if (path === '-' && mediaType === undefined)
       throw new TextError(`the media type of standard input is unknown; ${typeFix}`);
     // Opened before its media type is checked: a missing file is the more useful error.
-    const opened = await openDocument(path, paths, this.context);
-    const source = this.#digests?.addDocument(absolute, opened) ?? opened;
+    const source = await openDocument(path, paths, this.context);
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${typeFix}`);
     if (source.size === 0) this.#warnings.push(`${raw}: the document is empty (0 bytes)`);
@@ -293,8 +285,9 @@ class Resolver {
       inputs: [...this.#given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
       warnings: this.#warnings,
       files: this.#files,
-      digestFile: async (path, { base }, kind) =>
-        (await this.#digests?.digestOf(resolvePath(path, base, this.context), kind)) ?? '',
+      verify: async () => {
+        for (const source of this.#opened) await source.verify();
+      },
       close: () => this.#close(),
     };
   }

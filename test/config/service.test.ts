@@ -220,7 +220,13 @@ test('usage errors: reported all at once, including --color and the token', asyn
     'x',
   ]);
   expect(exitCode).toBe(2);
-  for (const part of ['no base URL', '--color blue', 'none: no such file', '--interval x', 'bad: not an input']) {
+  for (const part of [
+    'no base URL',
+    '--color blue',
+    'none: no such file',
+    '--interval x',
+    'bad: not an input',
+  ]) {
     expect(stderr).toContain(part);
   }
   expect(stderr.trimEnd().split('\n').at(-1)).toContain('no base URL');

@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
@@ -37,11 +38,17 @@ export class BatchRun {
 
   constructor(private readonly tools: BatchTools<BatchPlan>) {
     const { log, gate, session } = tools;
-    this.#source = new RowSource(tools);
-    const stopWatching = AbortSignal.any([session.interruption.signal, log.failed, gate.givenUp]);
+    const { context, interruption } = session;
+    const { signal } = interruption;
+    const digestFile = fileDigester({
+      ...{ key: log.recorded.salt, context, signal, known: log.recorded.files },
+      record: (path, state) => log.record({ event: 'file', path, ...state }),
+    });
+    this.#source = new RowSource(tools, digestFile);
+    const stopWatching = AbortSignal.any([signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
-    this.#runner = new RowRunner(tools, () => this.#isStopped(), stopWatching);
+    this.#runner = new RowRunner(tools, () => this.#isStopped(), stopWatching, digestFile);
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { BatchFileError } from '../../errors.js';
-import { fileDigester } from '../../inputs/file-digests.js';
+import type { DigestFile } from '../../inputs/file-digests.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
 import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
@@ -26,7 +26,10 @@ export class RowSource {
   #copyCount = 0;
   #isRead = false;
 
-  constructor(private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>) {}
+  constructor(
+    private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>,
+    private readonly digestFile: DigestFile,
+  ) {}
 
   /** The number of rows of this shard, without copies; undefined until it is known. */
   get total(): number | undefined {
@@ -96,13 +99,8 @@ export class RowSource {
 
   async #read() {
     const { plan, log, session } = this.tools;
-    const { salt, files: known } = log.recorded;
-    const { context, interruption } = session;
-    const { signal } = interruption;
-    const digestFile = fileDigester({
-      ...{ key: salt, context, signal, known },
-      record: (path, state) => log.record({ event: 'file', path, ...state }),
-    });
+    const { salt } = log.recorded;
+    const { signal } = session.interruption;
     const isShard = plan.shard.count > 1;
     const digest = createHmac('sha256', salt);
     const onRow = (row: Row) => {
@@ -114,7 +112,7 @@ export class RowSource {
     const identify = async () => {
       const rows = waiting;
       waiting = [];
-      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, digestFile)));
+      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, this.digestFile)));
       for (const [at, row] of rows.entries())
         found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
       this.#rows += rows.length;

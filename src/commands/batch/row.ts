@@ -3,6 +3,7 @@
 import type { WaitSettings } from '../../config/resolve-setting.js';
 import { type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
+import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
@@ -12,7 +13,6 @@ import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
-import type { RecordedRows } from '../../runs/log/recorded-rows.js';
 import { nextAction, type ResendOptions, ROW_STATES } from '../../runs/log/reduce.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
@@ -75,6 +75,7 @@ export class RowRunner {
     private readonly tools: BatchTools,
     private readonly isStopped: () => boolean,
     private readonly stopWatching: AbortSignal,
+    private readonly digestFile: DigestFile,
   ) {
     this.#field = tools.plan.field;
     this.#left = tools.plan.limit;
@@ -133,9 +134,20 @@ export class RowRunner {
     return resolved;
   }
 
-  #resolve(row: Row): Promise<ResolvedInputs> {
+  /** Throws FileChangedError also if the row is no longer what was recorded; its documents are verified again at the end. */
+  async #resolve(row: Row): Promise<ResolvedInputs> {
     const { log, session, plan } = this.tools;
-    return resolveRow(row, plan, session.context, log.recorded.salt);
+    const { recorded } = log;
+    const resolved = await resolveRow(row, plan, session.context);
+    try {
+      const { key } = await identifyRow(row, recorded.salt, this.digestFile);
+      await resolved.verify();
+      if (!recorded.keys.at(row.number).equals(key)) throw new FileChangedError(row.label);
+      return resolved;
+    } catch (error) {
+      await resolved.close();
+      throw error;
+    }
   }
 
   async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
@@ -143,7 +155,6 @@ export class RowRunner {
     const { workflowId, resend503 } = plan;
     const record = log.ofRow(row.number, session.context.secrets, async () => {
       if (this.isStopped()) throw new HeldBackError();
-      await assertIdentity(row, resolved, log.recorded);
       return undefined;
     });
     const { run, variant } = await gate.send(() => {
@@ -200,14 +211,4 @@ export class RowRunner {
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label, version });
   }
-}
-
-/** Throws FileChangedError if what is about to be sent is not what was recorded as this row. */
-async function assertIdentity(
-  row: Row,
-  { digestFile }: ResolvedInputs,
-  recorded: RecordedRows,
-): Promise<void> {
-  const { key } = await identifyRow(row, recorded.salt, digestFile);
-  if (!recorded.keys.at(row.number).equals(key)) throw new FileChangedError(row.label);
 }

@@ -3,7 +3,7 @@
  * decides what may be sent, as for a row of a batch.
  */
 import { UsageError, WfrError } from '../../errors.js';
-import { DigestedInputs } from '../../inputs/file-digests.js';
+import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
@@ -54,12 +54,12 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
   };
   const file = await interruption.raceToOpen(openWhenFree(once, session, { signal, onWait }));
   try {
-    const inputs = new DigestedInputs(plan.trigger.inputs, file.header.salt ?? '');
-    await assertSameCommand(file, inputs, plan);
+    const digests = await digestInputs(plan.trigger.inputs, file.header.salt ?? '', signal);
+    assertSameCommand(file, digests, plan);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
     const action = nextAction(ONCE_ROW, file.record().state, once.resend);
-    if (action === 'send') return await send(file, inputs, plan, session);
+    if (action === 'send') return await send(file, digests, plan, session);
     return continueRun(file, plan, session);
   } finally {
     // If it cannot be released, the end of this process releases it.
@@ -97,13 +97,12 @@ interface WaitOptions {
 
 /**
  * Throws UsageError, naming each difference, if a run of the recorded command exists or may exist and this command has
- * another workflow, service or inputs. Reads all documents.
+ * another workflow, service or inputs.
  */
-async function assertSameCommand({ header, record }: OnceFile, inputs: DigestedInputs, plan: OnceRunPlan) {
+function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan: OnceRunPlan) {
   const { state, digests: before = {}, id, before: earlier } = record();
   if (hasNoRun(state)) return;
   const { workflow, baseUrl } = targetOf(plan);
-  const now = await inputs.digests();
   const differs = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
     (input) => before[input] !== now[input],
   );
@@ -152,19 +151,22 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
 }
 
 /** Triggers the run; createRun records each step before it takes effect. */
-async function send({ log, header }: OnceFile, inputs: DigestedInputs, plan: OnceRunPlan, session: Session) {
+async function send({ log, header }: OnceFile, digests: InputDigests, plan: OnceRunPlan, session: Session) {
   const { name } = plan.once.file;
   await plan.documents?.assertNoFiles();
   const target = targetOf(plan);
   const names = plan.trigger.inputs.map(({ name: input }) => input);
   const { service, interruption, context, reporter } = session;
-  const record = log.ofRow(ONCE_ROW, context.secrets, () => inputs.digests());
+  const record = log.ofRow(ONCE_ROW, context.secrets, async () => digests);
   try {
     if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
       await log.commit(onceHeader(target, header.salt ?? ''));
     await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: names });
-    const trigger = { ...plan.trigger, inputs: inputs.inputs };
-    const known = announceAccepted(await createRun(trigger, service, interruption, record), plan, session);
+    const known = announceAccepted(
+      await createRun(plan.trigger, service, interruption, record),
+      plan,
+      session,
+    );
     // If that fails, the outcome is unknown to later commands, and they send nothing.
     await log.flush().catch((error) => {
       const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
