@@ -1,6 +1,5 @@
 /**
- * Finds the documents in outputs, strings that are data URIs (RFC 2397) in the variants that services write, saves them to
- * a folder (--save-documents), and puts their paths into the output.
+ * Finds the documents in outputs, strings that are data URIs (RFC 2397) with base64, saves them to a folder (--save-documents), and puts their paths into the output.
  */
 import { promises } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +9,7 @@ import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
-import { listFirst } from '../text/quantity.js';
+import { listFirst, pluralize } from '../text/quantity.js';
 import {
   FileNames,
   type FileToSave,
@@ -20,8 +19,6 @@ import {
   UnsavedDocumentError,
 } from './save-folder.js';
 
-/** The most paths that a warning lists. */
-const MAX_PATHS = 10;
 /** The most existing files that an error lists. */
 const MAX_EXISTING = 3;
 
@@ -119,7 +116,7 @@ export class DocumentFolder {
   #find(id: string, run: Run, name: string | undefined) {
     const { output } = run;
     if (output === undefined)
-      return { files: [], found: { documents: [], omitted: 0, invalid: [] }, withPaths: () => run };
+      return { files: [], found: { documents: [], omitted: 0, invalid: 0 }, withPaths: () => run };
     const found = findDocuments(output, this.limit);
     const folder = name === undefined ? this.runFolder(id) : join(this.options.folder, name);
     const names = new FileNames();
@@ -139,16 +136,13 @@ export class DocumentFolder {
 
   #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
     const label = this.options.severalRuns ? `run ${id}: ` : '';
-    const warnings: string[] = [];
-    if (invalid.length > 0) {
-      const paths = listFirst(invalid.map(formatJsonPath), MAX_PATHS).join(' ');
-      warnings.push(`${label}invalid base64 remains in the output: ${paths}`);
-    }
-    if (omitted > 0) {
-      const saved = `only the first ${this.limit} documents are saved`;
-      warnings.push(`${label}${saved}; ${omitted} more remain in the output`);
-    }
-    return warnings;
+    const saved = `only the first ${this.limit} documents are saved`;
+    return [
+      ...(invalid === 0
+        ? []
+        : [`${label}invalid base64 remains in the output: ${pluralize(invalid, 'document')}`]),
+      ...(omitted === 0 ? [] : [`${label}${saved}; ${omitted} more remain in the output`]),
+    ];
   }
 }
 
@@ -175,22 +169,21 @@ interface FoundDocuments {
   documents: EmbeddedDocument[];
   /** The number of documents beyond the limit. */
   omitted: number;
-  /** The paths of data URIs whose base64 cannot be decoded, at most `limit`. */
-  invalid: JsonPath[];
+  /** The number of data URIs whose base64 cannot be decoded. */
+  invalid: number;
 }
 
-/** Levels of a path, and bytes of a name in it: far more than a file name shows. */
+/** Levels of a path, and bytes of a name in it: more than a file name shows. */
 const MAX_LEVELS = 100;
 const MAX_NAME = 400;
 const LETTER_D = 0x64;
 
 /** Finds the documents in JSON text (UTF-8); a string that only resembles a data URI is not one. */
 function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
-  const found: FoundDocuments = { documents: [], omitted: 0, invalid: [] };
+  const found: FoundDocuments = { documents: [], omitted: 0, invalid: 0 };
   const scanner = new JsonScanner(json);
-  /** Of each level: the index in an array, or the offset of the name in an object. */
-  const segments = new Int32Array(MAX_LEVELS);
-  const isName = new Uint8Array(MAX_LEVELS);
+  /** Of each level: the index in an array; or in an object, the offset of the name, which is negative. */
+  const place = new Int32Array(MAX_LEVELS);
   while (scanner.next()) {
     const { token, start, end, depth } = scanner;
     const level = depth - 1;
@@ -198,88 +191,58 @@ function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
       // Millions of other strings must not be decoded.
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(json.subarray(start, end));
-      if (uri === undefined) continue;
-      const jsonPath = () => pathOf(json, depth, segments, isName);
-      if (uri === 'invalid') {
-        if (found.invalid.length < limit) found.invalid.push(jsonPath());
-      } else if (found.documents.length < limit) {
-        found.documents.push({ start, end, jsonPath: jsonPath(), ...uri });
-      } else found.omitted++;
+      if (uri === 'invalid') found.invalid++;
+      else if (uri !== undefined && found.documents.length === limit) found.omitted++;
+      else if (uri !== undefined)
+        found.documents.push({ start, end, jsonPath: pathOf(json, place.subarray(0, depth)), ...uri });
     } else if (level >= MAX_LEVELS) continue;
-    else if (token === '{' || token === '[') {
-      segments[level] = 0;
-      isName[level] = token === '{' ? 1 : 0;
-    } else if (token === 'key') segments[level] = start;
-    else if (token === ',' && isName[level] === 0) segments[level] = (segments[level] as number) + 1;
+    else if (token === '{') place[level] = -1;
+    else if (token === '[') place[level] = 0;
+    else if (token === 'key') place[level] = -start;
+    else if (token === ',' && (place[level] as number) >= 0) place[level] = (place[level] as number) + 1;
   }
   return found;
 }
 
-/** Returns the path of a string. Below the last level that is kept, only the mark of the cut remains. */
-function pathOf(json: Uint8Array, depth: number, segments: Int32Array, isName: Uint8Array): JsonPath {
-  const path = Array.from(segments.subarray(0, depth), (segment, level) => {
-    if (isName[level] === 0) return segment;
-    const key = new JsonScanner(json.subarray(segment));
+/** Returns the names and indexes that lead to a string. */
+function pathOf(json: Uint8Array, place: Int32Array): JsonPath {
+  return Array.from(place, (segment) => {
+    if (segment >= 0) return segment;
+    const key = new JsonScanner(json.subarray(-segment));
     key.next();
-    return decodeStart(json.subarray(segment, segment + key.end), MAX_NAME);
+    return decodeStart(json.subarray(-segment, -segment + key.end), MAX_NAME);
   });
-  return depth > MAX_LEVELS ? [...path, '…'] : path;
-}
-
-/** Returns the path of a value in an output as messages show it, such as `output.pages[0].image`. */
-function formatJsonPath(jsonPath: JsonPath): string {
-  return jsonPath.reduce<string>((text, segment) => {
-    if (typeof segment === 'string' && /^[A-Za-z_$][\w$]*$/.test(segment)) return `${text}.${segment}`;
-    return `${text}[${JSON.stringify(segment)}]`;
-  }, 'output');
 }
 
 interface DataUri {
   /** `type/subtype`, in lower case. */
   mediaType: string;
-  /** Decodes the content, in blocks that are valid until the next one is requested. */
+  /** Decodes the content, in blocks. */
   bytes(): Generator<Buffer, void, void>;
 }
 
 /** Characters; longer than the header of any real data URI. */
 const MAX_HEADER_LENGTH = 4000;
 /** The optional media type, and the parameters. */
-const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *((?:;[^;]*)*)$/i;
+const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *(?:;[^;,]*)*; *base64 *,/i;
 const DEFAULT_MEDIA_TYPE = 'text/plain';
-/** A multiple of four, so that each piece is base64 by itself. */
+/** Bytes that are decoded at once: a multiple of four, so that each piece is base64 by itself. */
 const PIECE_LENGTH = 64 * 1024;
-/** Bytes that are decoded at once. */
-const BLOCK_SIZE = 1024 * 1024;
-const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-/** Parses a JSON string token. Returns undefined if it is not a data URI, 'invalid' if its base64 cannot be decoded. */
+/** Parses a JSON string token. Returns undefined if it is no data URI with base64, 'invalid' if that cannot be decoded. */
 function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
   // JSON often escapes slashes, and base64 may contain line breaks.
   const text = token.includes(BACKSLASH) ? decodeStringBytes(token) : token.subarray(1, -1);
-  const comma = text.subarray(0, MAX_HEADER_LENGTH).indexOf(COMMA);
-  if (comma < 0) return undefined;
-  const header = latin1(text.subarray(0, comma));
-  const data = text.subarray(comma + 1);
-  const [whole, mediaType, parameters = ''] = HEADER.exec(header) ?? [];
-  const uri = { mediaType: (mediaType ?? DEFAULT_MEDIA_TYPE).toLowerCase() };
-  if (/; *base64 *$/i.test(header)) {
-    const bytes = whole && (decodeBase64(data) ?? decodeBase64(decodePercent(data, isSpace)));
-    return bytes ? { ...uri, bytes } : 'invalid';
-  }
-  // Prose may begin with `data:` too, so everything that a data URI requires is checked.
-  if (whole === undefined || !/^(; *[^\s;=]+=[^;]*)*$/.test(parameters)) return undefined;
-  if (mediaType === undefined && data.some(isSpace)) return undefined;
-  return {
-    ...uri,
-    *bytes() {
-      yield decodePercent(data);
-    },
-  };
+  const [header, mediaType = DEFAULT_MEDIA_TYPE] =
+    HEADER.exec(latin1(text.subarray(0, MAX_HEADER_LENGTH))) ?? [];
+  if (header === undefined) return undefined;
+  const data = text.subarray(header.length);
+  const bytes = decodeBase64(data) ?? decodeBase64(data.filter((byte) => !isSpace(byte)));
+  return bytes === undefined ? 'invalid' : { mediaType: mediaType.toLowerCase(), bytes };
 }
 
 function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
@@ -290,32 +253,9 @@ function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
     if (!valid.test(piece)) return undefined;
   }
   return function* () {
-    const block = Buffer.allocUnsafe(Math.min(BLOCK_SIZE, data.length));
-    let used = 0;
-    for (let from = 0; from < data.length; from += PIECE_LENGTH) {
-      used += block.write(latin1(data.subarray(from, from + PIECE_LENGTH)), used, 'base64');
-      if (used + PIECE_LENGTH <= block.length) continue;
-      yield block.subarray(0, used);
-      used = 0;
-    }
-    yield block.subarray(0, used);
+    for (let from = 0; from < data.length; from += PIECE_LENGTH)
+      yield Buffer.from(latin1(data.subarray(from, from + PIECE_LENGTH)), 'base64');
   };
-}
-
-/** Works on bytes: decoding 100 MB as text would block the event loop for many seconds. */
-function decodePercent(data: Uint8Array, isSkipped = (_byte: number) => false): Buffer {
-  const decoded = Buffer.allocUnsafe(data.length);
-  let length = 0;
-  for (let index = 0; index < data.length; index++) {
-    let byte = data[index] as number;
-    const hex = byte === PERCENT ? latin1(data.subarray(index + 1, index + 3)) : undefined;
-    if (hex !== undefined && /^[0-9a-f]{2}$/i.test(hex)) {
-      byte = Number.parseInt(hex, 16);
-      index += 2;
-    }
-    if (!isSkipped(byte)) decoded[length++] = byte;
-  }
-  return decoded.subarray(0, length);
 }
 
 function latin1(bytes: Uint8Array): string {

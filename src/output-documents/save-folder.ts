@@ -72,8 +72,22 @@ export class SaveFolder {
 
   /** Saves all files, or none. Throws UnsavedDocumentError, whose cause is EEXIST if a file has other content. */
   async save(files: readonly FileToSave[]): Promise<void> {
+    const { force } = this.options;
     for (const folder of new Set(files.map(({ path }) => dirname(path)))) await this.#makeFolders(folder);
-    await this.#writeAll(this.options.force ? files : await this.#unsavedFiles(files));
+    const written: string[] = [];
+    try {
+      for (const file of files)
+        await this.#attempt(file.path, async (absolute) => {
+          // An earlier command may have saved it.
+          if (!force && (await hasContent(absolute, file))) return;
+          await this.#write(absolute, file);
+          written.push(absolute);
+        });
+    } catch (error) {
+      // Files that remain would make the next attempt fail, because they exist.
+      if (!force) for (const path of written) await promises.rm(path).catch(() => {});
+      throw error;
+    }
   }
 
   /** Creates a folder in this one. Those on the way may exist, but not as links, which could lead out of it. */
@@ -82,33 +96,6 @@ export class SaveFolder {
     if (way === '') return;
     await this.#makeFolders(dirname(path));
     await this.#attempt(path, makeFolder);
-  }
-
-  /** Returns the files that an earlier command has not saved. Throws UnsavedDocumentError if one exists with other content. */
-  async #unsavedFiles(files: readonly FileToSave[]): Promise<FileToSave[]> {
-    const unsaved: FileToSave[] = [];
-    for (const file of files) {
-      if (await hasContent(this.#resolve(file.path), file)) continue;
-      await this.#attempt(file.path, assertAbsent);
-      unsaved.push(file);
-    }
-    return unsaved;
-  }
-
-  async #writeAll(files: readonly FileToSave[]): Promise<void> {
-    const writtenPaths: string[] = [];
-    try {
-      for (const file of files) {
-        await this.#attempt(file.path, (absolute) => this.#write(absolute, file));
-        writtenPaths.push(file.path);
-      }
-    } catch (error) {
-      // Files that remain would make the next attempt fail, because they exist.
-      if (!this.options.force) {
-        for (const path of writtenPaths) await promises.rm(this.#resolve(path)).catch(() => {});
-      }
-      throw error;
-    }
   }
 
   /** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
@@ -168,8 +155,7 @@ async function makeFolder(path: string): Promise<void> {
 async function hasContent(path: string, file: FileToSave): Promise<boolean> {
   const stats = await promises.lstat(path).catch(() => undefined);
   if (stats?.isFile() !== true) return false;
-  const handle = await promises.open(path, 'r').catch(() => undefined);
-  if (handle === undefined) return false;
+  const handle = await promises.open(path, 'r');
   try {
     let size = 0;
     for (const bytes of file.bytes()) {
@@ -178,8 +164,6 @@ async function hasContent(path: string, file: FileToSave): Promise<boolean> {
       size += bytes.length;
     }
     return size === stats.size;
-  } catch {
-    return false;
   } finally {
     await handle.close();
   }

@@ -45,7 +45,6 @@ describe('--save-documents', () => {
       total: 1,
       document: uri('application/pdf', scan),
       pages: [{ image: uri('image/png', 'one') }, { image: uri('image/png', 'two') }],
-      note: 'data:text/plain,caf%C3%A9%0a',
       'scan.txt': 'data:text/plain;charset=utf-8;base64,aGk=',
       unknown: uri('application/x-of-our-own', ''),
     });
@@ -54,7 +53,6 @@ describe('--save-documents', () => {
       total: 1,
       document: join('out', 'document.pdf'),
       pages: [{ image: join('out', 'pages-0-image.png') }, { image: join('out', 'pages-1-image.png') }],
-      note: join('out', 'note.txt'),
       'scan.txt': join('out', 'scan.txt'),
       unknown: join('out', 'unknown.bin'),
     });
@@ -62,7 +60,6 @@ describe('--save-documents', () => {
     const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
     expect(digest(read('document.pdf'))).toBe(digest(scan));
     expect(read('pages-1-image.png').toString()).toBe('two');
-    expect(read('note.txt').toString()).toBe('café\n');
     expect(read('scan.txt').toString()).toBe('hi');
     expect(read('unknown.bin')).toHaveLength(0);
     expect(stderr).toContain(`Saved ${join('out', 'document.pdf')}, ${join('out', 'pages-0-image.png')}, `);
@@ -70,17 +67,17 @@ describe('--save-documents', () => {
 
   test('--save-documents: numbers, escapes and text that only resembles a data URI stay unchanged', async () => {
     const text =
-      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x","e":"as ;base64, say"}';
+      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:text/plain,caf%C3%A9","e":"as ;base64, say"}';
     const { stdout, stderr, exitCode, cwd } = await watched(text);
     expect(exitCode).toBe(0);
-    expect(stderr.match(/output\.\w/g)).toEqual(['output.b']);
+    expect(stderr).toContain('invalid base64 remains in the output: 1 document\n');
     expect(stdout).toBe(
       `${JSON.stringify(JSON.parse(text), undefined, 2).replace('1,', '1.0,').replace('"A"', '"\\u0041"')}\n`,
     );
     expect(readdirSync(join(cwd, 'out'))).toEqual([]);
   });
 
-  test('--save-documents: data URIs without a media type, or with spaces, line breaks and percent signs are decoded', async () => {
+  test('--save-documents: data URIs without a media type, or with spaces and line breaks are decoded', async () => {
     const lines = (text: string) => text.replace(/.{76}/g, '$&\r\n');
     const scan = randomBytes(200_000);
     const kept = {
@@ -91,12 +88,9 @@ describe('--save-documents', () => {
     };
     const { stdout, stderr, exitCode, cwd } = await watched({
       base64: 'data:;base64,aGk=',
-      text: 'data:,hello%21',
-      charset: 'data:;charset=utf-8,hello',
       space: 'data:text/plain; charset=utf-8; base64,aGk=',
       name: `data:image/png;name=${'x'.repeat(2000)};base64,aGk=`,
       upper: 'DATA:Image/PNG;BASE64,aGk',
-      escaped: 'data:text/plain;base64,aG%6B%3d%0A',
       lines: `data:application/pdf;base64,${lines(scan.toString('base64'))}\n`,
       url: `data:application/pdf;base64,${scan.toString('base64url')}`,
       ...kept,
@@ -104,12 +98,9 @@ describe('--save-documents', () => {
     expect({ exitCode, warned: stderr.includes('warning') }).toEqual({ exitCode: 0, warned: false });
     const small = {
       'base64.txt': 'hi',
-      'text.txt': 'hello!',
-      'charset.txt': 'hello',
       'space.txt': 'hi',
       'name.png': 'hi',
       'upper.png': 'hi',
-      'escaped.txt': 'hi',
     };
     const names = [...Object.keys(small), 'lines.pdf', 'url.pdf'];
     expect(Object.values(JSON.parse(stdout))).toEqual([
@@ -129,19 +120,14 @@ describe('--save-documents', () => {
       pages: [{}, { image: 'data:image/png;base64,no!' }],
       'a b': ['data:text/plain;base64,abcde'],
       big: `data:image/png;base64,${big.slice(0, 100_000)}*${big.slice(100_000)}`,
-      type: 'data:x;base64,aGk=',
     };
     const { stdout, stderr, exitCode } = await watched(output);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(output);
-    expect(stderr).toContain(
-      'wfr: warning: invalid base64 remains in the output: output.pages[1].image, output["a b"][0], output.big, output.type\n',
-    );
+    expect(stderr).toContain('wfr: warning: invalid base64 remains in the output: 3 documents\n');
     const flags = ['--save-documents', 'out', '--', 'r1', 'r2'];
     const { stderr: ofSeveral } = await watched(Array(12).fill('data:;base64,!'), flags);
-    expect(ofSeveral).toMatch(
-      /warning: run r2: invalid base64 .*: output\[0\], .*, output\[9\] and 2 more\n/,
-    );
+    expect(ofSeveral).toContain('warning: run r2: invalid base64 remains in the output: 12 documents\n');
   });
 
   test('--save-documents: base64 whose padding is wrong stays in the output, with a warning', async () => {
@@ -150,8 +136,7 @@ describe('--save-documents', () => {
     const output = [...wrong, `${long}==`, `${long}aa=`].map((data) => `data:image/png;base64,${data}`);
     const { stdout, stderr } = await watched(output);
     expect(JSON.parse(stdout)).toEqual(output);
-    const paths = output.map((_data, index) => `output[${index}]`).join(', ');
-    expect(stderr).toContain(`wfr: warning: invalid base64 remains in the output: ${paths}\n`);
+    expect(stderr).toContain('wfr: warning: invalid base64 remains in the output: 10 documents\n');
   });
 
   test('--save-documents: documents beyond the maximum number stay in the output, with a warning', async () => {
@@ -235,7 +220,7 @@ describe('--save-documents', () => {
 
   test('--save-documents: more than a thousand documents of one name at a depth of 60,000 become as many files', async () => {
     const count = effort(10_000);
-    const documents = Array(count).fill('"data:,x"').join(',');
+    const documents = Array(count).fill('"data:;base64,eA"').join(',');
     const output = `${'['.repeat(60_000)}${documents}${']'.repeat(60_000)}`;
     const { stdout, stderr, exitCode, cwd } = await watched(`{"a":${output}}`);
     expect({ exitCode, stderr: stderr.slice(0, 500) }).toMatchObject({ exitCode: 0 });
@@ -243,28 +228,18 @@ describe('--save-documents', () => {
     expect(new Set(stdout.match(/"out(\/|\\\\)a-0-0-.*"/g))).toHaveProperty('size', count);
   });
 
-  test('--save-documents: the path of an invalid document is cut below 100 levels', async () => {
-    const output = `{"a":${'['.repeat(5_000)}"data:text/plain;base64,=a="${']'.repeat(5_000)},"b":"data:a/b;base64,=a="}`;
-    const { stderr, exitCode } = await watched(output);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain(`output.a${'[0]'.repeat(99)}["…"], output.b`);
-  });
-
-  test('--save-documents: escapes in a document are decoded one by one', async () => {
-    const text = 'é\u{1f600}\u0001"\\/ end';
-    const escaped = [...text]
-      .map((character) =>
-        [...Array(character.length)]
-          .map((_x, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-          .join(''),
-      )
-      .join('');
+  test('--save-documents: a header of any text is parsed in linear time, and escapes in a document are decoded', async () => {
+    const escaped = Array.from(
+      'data:text/plain;base64,eA==',
+      (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+    );
     const { exitCode, cwd } = await watched(
-      `{"a":"data:text/plain,${escaped}","b":"data:text\\/plain,\\n\\"x"}`,
+      `{"a":"d${escaped.slice(1).join('')}","b":"data:${' ; ;'.repeat(900)}"}`,
     );
     expect(exitCode).toBe(0);
-    expect(readFileSync(join(cwd, 'out/a.txt'), 'utf8')).toBe(text);
-    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('\n"x');
+    expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+    const { cwd: other } = await watched(`{"a":"data:${escaped.slice(5).join('')}"}`);
+    expect(readFileSync(join(other, 'out/a.txt'), 'utf8')).toBe('x');
   });
 
   test('--save-documents: file names stay in the folder, are unique, and never hidden or a device', async () => {
