@@ -138,7 +138,8 @@ function isJsonOf(type: ParameterType, text: string): boolean {
 /** Returns what the valid JSON of an input is. Of a string, no more than its start is read unless a document is expected. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {
   const text = parts.find((part): part is Uint8Array => part instanceof Uint8Array && part.length > 0);
-  const json = trim(text ?? Buffer.from('null'));
+  // Without white space around it.
+  const json = Buffer.from(latin1(text ?? Buffer.from('null')).trim(), 'latin1');
   const type = jsonTypeOf(json);
   if (type !== 'string') return { type };
   // The document follows the start of its data URI.
@@ -174,16 +175,6 @@ function kindOfString(token: Uint8Array): InputKind {
   const data = uri.slice(length);
   if (isBase64(data) && data.length % 4 === 0) return { type: 'document', mediaType };
   return { type: 'malformed-document', problem: 'the base64 of its data URI is not valid' };
-}
-
-/** Removes white space around JSON. */
-function trim(json: Uint8Array): Uint8Array {
-  const isSpace = (byte: number | undefined) =>
-    byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
-  let [start, end] = [0, json.length];
-  while (isSpace(json[start])) start++;
-  while (end > start && isSpace(json[end - 1])) end--;
-  return json.subarray(start, end);
 }
 
 function latin1(bytes: Uint8Array): string {

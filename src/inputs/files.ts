@@ -3,8 +3,8 @@
  * folders: the table may be from somebody else.
  */
 import { type BigIntStats, constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -21,6 +21,8 @@ export class FileError extends Error {
 
 /** Returns a FileError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
 export function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
+  if (error instanceof FileError || error instanceof FileReadError || error instanceof UsageError)
+    return error;
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
   const found = new FileError(`${subject}: ${describeSystemError(error)}${hint}`);
@@ -57,19 +59,30 @@ export async function readBytes(path: string, rules: PathRules, context: Context
 
 /**
  * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
- * unlinked temporary file. Throws FileError.
+ * unlinked temporary file. Throws FileError, also for nothing from a pipe: what should have written to it has probably failed.
  */
 export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
   const handle = path === '-' ? undefined : await openFile(path, rules, context);
   try {
     const identity = await handle?.stat({ bigint: true });
-    if (handle && identity?.isFile() && (await isSizeReal(handle, identity.size, path)))
+    if (handle && identity?.isFile() && (await hasByteAt(handle, Number(identity.size) - 1)))
       return createFileSource(resolvePath(path, rules.base, context), path, identity);
-    const copy = await copyToTemporaryFile(await streamOf(handle, context), path, context);
-    return await createCopySource(copy, path, identity === undefined || identity.isFIFO());
+    const copy = await copyToTemporaryFile(handle, path, context);
+    const { size } = await copy.stat();
+    const isPiped = identity === undefined || identity.isFIFO();
+    if (size > 0 || !isPiped) return createHandleSource(copy, size, formatPath(path));
+    await copy.close();
+    throw new FileError(`${formatPath(path)} is empty; the command that writes to it may have failed`);
+  } catch (error) {
+    throw toFileError(path, error);
   } finally {
     await handle?.close();
   }
+}
+
+/** Returns whether a file is as long as its size: files in /proc report 0 and files in /sys 4096. */
+async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
+  return offset >= 0 && (await handle.read(Buffer.alloc(1), 0, 1, offset)).bytesRead === 1;
 }
 
 /**
@@ -84,10 +97,13 @@ export async function openRereadable(
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, { base: context.cwd }, context);
   const stats = await handle?.stat({ bigint: true });
-  const file = handle && stats?.isFile() ? handle : await copyAndClose(handle, path, context);
+  const isRegular = handle !== undefined && stats?.isFile() === true;
+  const file = isRegular
+    ? handle
+    : await copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
   const check = async () => {
     signal.throwIfAborted();
-    if (stats !== undefined && file === handle) await assertNotWritten(file, stats, path);
+    if (stats !== undefined && isRegular) await assertNotWritten(file, stats, path);
   };
   return {
     open: (end) => Readable.from(readFromStart(file, path, check, end), { objectMode: false }),
@@ -101,11 +117,6 @@ async function assertNotWritten(handle: FileHandle, before: BigIntStats, path: s
   const isTouched = now.ctimeNs !== before.ctimeNs && now.nlink === before.nlink;
   if (now.size === before.size && now.mtimeNs === before.mtimeNs && !isTouched) return;
   throw new FileError(`${path} changed while wfr read it; run the same command again once it is complete`);
-}
-
-async function copyAndClose(handle: FileHandle | undefined, path: string, context: Context) {
-  const stream = await streamOf(handle, context);
-  return copyToTemporaryFile(stream, path, context).finally(() => handle?.close());
 }
 
 /**
@@ -139,15 +150,6 @@ async function assertRegular(absolute: string, path: string): Promise<void> {
   throw new FileError(`${path}: is not a regular file, and cannot be read again for another row or command`);
 }
 
-/** Returns whether a file is as long as its size: files in /proc report 0 and files in /sys 4096. */
-async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
-  if (size === 0n) return false;
-  const last = await handle.read(Buffer.alloc(1), 0, 1, Number(size) - 1).catch((error) => {
-    throw toFileError(path, error);
-  });
-  return last.bytesRead === 1;
-}
-
 /** Returns what reads a file; without one, standard input, and tells a person at a terminal that wfr reads it. */
 async function streamOf(handle: FileHandle | undefined, { stdin, stderr, platform }: Context) {
   if (handle !== undefined) return handle.createReadStream({ autoClose: false });
@@ -174,15 +176,8 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    if (error instanceof FileError || error instanceof UsageError) throw error;
-    throw toFileError(path, error, undefined, homeHint(path, error));
+    throw toFileError(path, error);
   }
-}
-
-/** Returns a hint at `~`, which shells expand only at the beginning of a word and not after the separator of an input. */
-function homeHint(path: string, error: unknown): string {
-  if (!path.startsWith('~') || errorCode(error) !== 'ENOENT') return '';
-  return '; ~ is not expanded here: write the whole path';
 }
 
 /** Yields the chunks of a stream. Throws FileError if it cannot be read. */
@@ -194,41 +189,27 @@ async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string)
   }
 }
 
-/** Copies a stream to an unlinked temporary file. Throws FileError. */
+/** Copies a file, or standard input, to an unlinked temporary file that only this user can read. Throws FileError. */
 async function copyToTemporaryFile(
-  stream: AsyncIterable<Buffer | string>,
+  handle: FileHandle | undefined,
   path: string,
-  { tmpdir }: Context,
+  context: Context,
 ): Promise<FileHandle> {
+  const { tmpdir } = context;
+  const { randomUUID } = await import('node:crypto');
+  const name = join(tmpdir, `.wfr-${randomUUID()}.tmp`);
   let copy: FileHandle | undefined;
   try {
-    copy = await openTemporaryFile(tmpdir);
-    await writeFile(copy, readChunks(stream, path));
+    copy = await open(name, 'wx+', 0o600);
+    // Windows cannot unlink an open file, and removes temporary files itself.
+    await unlink(name).catch(() => {});
+    await writeFile(copy, readChunks(await streamOf(handle, context), path));
     return copy;
   } catch (error) {
     await copy?.close();
-    if (error instanceof FileError || error instanceof FileReadError) throw error;
     const hint = '; set TMPDIR to another folder';
     throw toFileError(path, error, `${formatPath(path)} cannot be copied to ${tmpdir}`, hint);
   }
-}
-
-/** Opens a new file in `folder` that only this user can read, and unlinks it, so that it vanishes with the process. */
-async function openTemporaryFile(folder: string): Promise<FileHandle> {
-  const { randomUUID } = await import('node:crypto');
-  const path = join(folder, `.wfr-${randomUUID()}.tmp`);
-  const handle = await open(path, 'wx+', 0o600);
-  // Windows cannot unlink an open file, and removes temporary files itself.
-  await unlink(path).catch(() => {});
-  return handle;
-}
-
-/** Throws FileError for nothing from a pipe: whatever should have written to it has probably failed. */
-async function createCopySource(copy: FileHandle, path: string, isPiped: boolean): Promise<Source> {
-  const { size } = await copy.stat();
-  if (size > 0 || !isPiped) return createHandleSource(copy, size, formatPath(path));
-  await copy.close();
-  throw new FileError(`${formatPath(path)} is empty; the command that writes to it may have failed`);
 }
 
 function formatPath(path: string): string {
@@ -256,22 +237,6 @@ function assertInside(target: string, name: string, boundary: Boundary): void {
   throw new FileError(`${name}: ${boundary.problem}`);
 }
 
-/** Returns the real path of a file; of a missing one, the real path of the part that exists, and the rest as it is. */
-async function resolveLinks(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
-    const isLink = await lstat(path).then(
-      (stats) => stats.isSymbolicLink(),
-      () => false,
-    );
-    // Links such as /dev/fd/0 can be opened, although their targets are not paths.
-    if (!isMissing || dirname(path) === path || isLink) throw error;
-    return join(await resolveLinks(dirname(path)), basename(path));
-  }
-}
-
 /** Returns the absolute path of a file that may be read. Throws FileError. */
 export async function assertReadable(
   path: string,
@@ -282,7 +247,7 @@ export async function assertReadable(
   const absolute = resolvePath(path, base, context);
   // Before anything there is opened, which could be a pipe or a device.
   if (within !== undefined) {
-    const target = await resolveLinks(absolute).catch((error) => {
+    const target = await realpath(absolute).catch((error) => {
       throw toFileError(path, error);
     });
     assertInside(target, path, within);

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/files.js';
+import { isFile, resolvePath } from '../platform/files.js';
 import { describeSystemError } from '../platform/system-error.js';
 
 /** Returns which of the paths are folders. */
@@ -53,7 +53,8 @@ const WILDCARD = /[*?[]/;
 export async function expandPatterns(paths: readonly string[], context: Context): Promise<string[]> {
   const expanded: string[] = [];
   for (const path of paths) {
-    const isPattern = WILDCARD.test(path) && !(await exists(path, context));
+    const isPattern =
+      WILDCARD.test(path) && !(await isFile(resolvePath(path, context.cwd, context), context.cwd));
     const matches = isPattern ? await findMatches(path, context) : [path];
     if (matches.length === 0) throw new UsageError([`${path}: no file matches this pattern`]);
     expanded.push(...matches);
@@ -61,27 +62,17 @@ export async function expandPatterns(paths: readonly string[], context: Context)
   return expanded;
 }
 
-function exists(path: string, context: Context): Promise<boolean> {
-  return stat(resolvePath(path, context.cwd, context)).then(
-    () => true,
-    () => false,
-  );
-}
-
 async function findMatches(path: string, { cwd, home, platform }: Context): Promise<string[]> {
   // Loaded only for patterns.
   const { glob } = await import('tinyglobby');
   const pattern = platform === 'win32' ? path.replaceAll('\\', '/') : path;
   const isInHome = pattern.startsWith('~/') && home !== '';
-  const found = await glob(escapeRest(isInHome ? pattern.slice(2) : pattern), {
+  // The library gives a meaning to more characters than shells do.
+  const escaped = (isInHome ? pattern.slice(2) : pattern).replace(/[(){}!+@|$^\\]/g, '\\$&');
+  const found = await glob(escaped, {
     cwd: isInHome ? home : cwd,
     absolute: /^(?:[A-Za-z]:)?\//.test(pattern),
     expandDirectories: false,
   });
   return found.map((file) => (isInHome ? `~/${file}` : file)).sort();
-}
-
-/** Escapes what the library gives a meaning, but no shell. */
-function escapeRest(pattern: string): string {
-  return pattern.replace(/[(){}!+@|$^\\]/g, '\\$&');
 }
