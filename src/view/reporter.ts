@@ -14,17 +14,16 @@ import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { createStyle, type Paint, type Presentation, type Style } from './presentation.js';
-import {
-  type BatchCounts,
-  type BatchView,
-  type ProgressView,
-  plainBatch,
-  plainProgress,
-  severalRunsText,
-  type Upload,
-  type WatchedRun,
-  withTimestamp,
-} from './progress/run-progress.js';
+import type {
+  BatchCounts,
+  BatchProgress,
+  Progress,
+  ProgressTools,
+  RunsProgress,
+  Upload,
+  WatchedRun,
+} from './progress/progress.js';
+import { countStatuses } from './summary.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
@@ -32,8 +31,10 @@ const MAX_PATHS = 10;
 const MAX_WARNINGS = 1_000;
 
 export class Reporter {
-  #progress = HIDDEN;
-  #batch = HIDDEN_BATCH;
+  /** Shows what becomes of a request, once there is progress. */
+  #runs: RunsProgress | undefined;
+  /** Removes the live line; does nothing where there is none. */
+  stopProgress = () => {};
   /** The last line of `continuation`. */
   #continuation = '';
   readonly #warned = new Set<string>();
@@ -159,8 +160,10 @@ export class Reporter {
   /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
   runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
     const seen = outcomes.flatMap(({ run }) => run ?? []);
-    const unread = outcomes.length - seen.length;
-    const text = `${severalRunsText(seen, outcomes.length, unread)}; watched for ${formatDuration(durationMs)}`;
+    const counts = countStatuses(seen, outcomes.length - seen.length).map(
+      ([status, count]) => `${count} ${status}`,
+    );
+    const text = `${outcomes.length} runs: ${counts.join(', ')}; watched for ${formatDuration(durationMs)}`;
     if (!this.presentation.quiet) this.block([text], 'FAILED', this.style.error);
   }
 
@@ -171,61 +174,51 @@ export class Reporter {
     else this.info(`${line}; set this flag to send one request instead of ${requests}`);
   }
 
-  /** Shows the progress of a run until stopProgress(): a live line on a terminal, else a line for each change. */
-  async startProgress(): Promise<ProgressView> {
-    if (this.presentation.quiet) return HIDDEN;
-    // ora is loaded only for a live line.
-    const { liveProgress } = this.presentation.live ? await import('./progress/live.js') : {};
-    this.#progress = liveProgress?.(this.#liveOptions()) ?? plainProgress(this.#write, this.clock, 1);
-    return this.#progress;
-  }
-
-  /** Shows the progress of several runs until stopProgress(): a live table on a terminal, else a line for each change. */
-  async startRunsProgress(
-    runs: readonly WatchedRun[],
-    shorten: (id: string) => string,
-  ): Promise<ProgressView> {
-    if (this.presentation.quiet) return HIDDEN;
-    const { liveRuns } = this.presentation.live ? await import('./progress/live.js') : {};
-    this.#progress =
-      liveRuns?.(this.#liveOptions(), runs, shorten) ?? plainProgress(this.#write, this.clock, runs.length);
-    return this.#progress;
+  /** Shows the progress of one run, or of several that exist, until stopProgress(). */
+  async startProgress(runs: readonly WatchedRun[] = []): Promise<RunsProgress> {
+    const { RunsProgress } = await import('./progress/progress.js');
+    this.#runs = new RunsProgress(await this.#progressTools(), runs);
+    return this.#runs;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
-  async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
-    if (this.presentation.quiet) return HIDDEN_BATCH;
-    const { liveBatch } = this.presentation.live ? await import('./progress/live.js') : {};
-    this.#batch = liveBatch?.(this.#liveOptions(), counts) ?? plainBatch(this.#write, this.clock, counts);
-    return this.#batch;
+  async startBatchProgress(counts: () => BatchCounts): Promise<BatchProgress> {
+    const { BatchProgress } = await import('./progress/progress.js');
+    return new BatchProgress(await this.#progressTools(), counts);
   }
 
-  readonly #write = (line: string) => this.notice(line);
-
-  #liveOptions() {
+  /** A live line on a terminal, for which alone ora is loaded; else a line for each change. */
+  async #progressTools(): Promise<ProgressTools> {
     const { presentation, style, output, clock, onSuspend } = this;
-    return { ...presentation, style, output, clock, onSuspend };
+    const { plainPainter } = await import('./progress/progress.js');
+    const { LivePainter } = presentation.live ? await import('./progress/live.js') : {};
+    const print = (line: string) => this.info(withTimestamp(line, clock));
+    const open = (progress: Progress) => {
+      const painter =
+        LivePainter === undefined
+          ? plainPainter(print, clock, progress)
+          : new LivePainter({ ...presentation, output, clock, onSuspend }, progress);
+      this.stopProgress = () => painter.stop();
+      return painter;
+    };
+    return { clock, style, open };
   }
 
   /** Shows how much of a request body has been sent. */
   sending(upload: Upload): void {
-    this.#progress.sending(upload);
+    this.#runs?.sending(upload);
   }
 
   /** Shows what is being waited for, until the first Run arrives. */
   waiting(text: string): void {
-    this.#progress.waiting(text);
-  }
-
-  /** Removes the live line; does nothing where there is none. */
-  stopProgress(): void {
-    this.#progress.stop();
-    this.#batch.stop();
+    this.#runs?.waiting(text);
   }
 }
 
-const HIDDEN: ProgressView = { sending() {}, waiting() {}, seen() {}, done() {}, stop() {} };
-const HIDDEN_BATCH: BatchView = { rowDone() {}, stop() {} };
+/** Returns a line with the time (UTC) before it. */
+function withTimestamp(text: string, clock: Clock): string {
+  return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
+}
 
 /** Bodies larger than this (bytes) show how much of them has been sent. */
 const LARGE_BODY = 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Runs in `-o text`. */
 
 import type { ListedNames } from '../history/history.js';
-import { stepsDone, totalSteps } from '../outcome/outcome.js';
+import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
@@ -123,4 +123,17 @@ const MAX_AHEAD = 60_000;
 export function ageOf(time: string, now: number): number | undefined {
   const age = now - parseTime(time);
   return age >= -MAX_AHEAD ? age : undefined;
+}
+
+/** The order in which statuses are counted; others come last. */
+const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
+
+/** Returns how many runs have each status that some have; `unread` are those that could not be read. */
+export function countStatuses(
+  runs: readonly Run[],
+  unread: number,
+): (readonly [status: string, count: number])[] {
+  const counts = new Map(COUNTED.map((status) => [status, 0]));
+  for (const status of runs.map(statusText)) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts, ['not read', unread] as const].filter(([, count]) => count > 0);
 }

@@ -11,7 +11,7 @@ import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { BatchCounts, BatchView } from '../../view/progress/run-progress.js';
+import type { BatchCounts, BatchProgress } from '../../view/progress/progress.js';
 import type { BatchPlan } from './plan.js';
 import { type BatchTools, type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
@@ -68,7 +68,7 @@ export class BatchRun {
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
-  async run(view: BatchView): Promise<void> {
+  async run(view: BatchProgress): Promise<void> {
     const { concurrency } = this.tools.plan;
     const work = (row: Row) => this.#runRow(row, view);
     try {
@@ -164,7 +164,7 @@ export class BatchRun {
     return state === 'running' ? [`${label} (${sanitize(rows.id(row) ?? '')})`] : [];
   }
 
-  async #runRow(row: Row, view: BatchView): Promise<void> {
+  async #runRow(row: Row, view: BatchProgress): Promise<void> {
     if (this.#isLeft(row)) return;
     this.#inProgress.add(row.number);
     try {
@@ -183,7 +183,7 @@ export class BatchRun {
     return isLeft;
   }
 
-  #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchView): void {
+  #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchProgress): void {
     const { rows } = this.tools.log;
     // How a row ended that is gone says nothing of the table.
     if (!rows.isGone(number) || rows.state(number) !== 'gone') this.#exits.add(exit);

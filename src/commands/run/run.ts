@@ -8,7 +8,7 @@ import type { Context } from '../../platform/context.js';
 import { Log, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
 import type { EndedRun } from '../../service/run.js';
-import type { ProgressView } from '../../view/progress/run-progress.js';
+import type { RunsProgress } from '../../view/progress/progress.js';
 import { resumeOf } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
@@ -86,7 +86,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
 
 async function watch(
   { id, accepted, ended, recordEnd }: KnownRun,
-  progress: ProgressView,
+  progress: RunsProgress,
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {

@@ -16,7 +16,7 @@ import {
   type Run,
   withoutJson,
 } from '../../service/run.js';
-import type { ProgressView } from '../../view/progress/run-progress.js';
+import type { RunsProgress } from '../../view/progress/progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import { type EndView, printOutcome } from './print-outcome.js';
 import { printEnd, printRun } from './print-run.js';
@@ -113,7 +113,7 @@ export function pollOnce(
 
 /** How runs are shown: progress and their ends on stderr, results on stdout, documents and outputs in files. */
 export interface RunView extends EndView {
-  progress: ProgressView;
+  progress: RunsProgress;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents?: DocumentFolder | undefined;
   /** Saves the output of a finished run; undefined without --save-outputs. Throws UnsavedDocumentError. */

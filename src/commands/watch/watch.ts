@@ -86,10 +86,10 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const { reporter, interruption, service, history } = session;
   const started = service.clock.monotonic();
   const past = severalRuns ? await history.runsById(service.baseUrl) : new Map();
-  const named = ids.map((id) => ({ id, name: nameOfRun(past.get(id), nameOf) }));
-  const progress = await (severalRuns
-    ? reporter.startRunsProgress(named, idShortener([...ids, ...past.keys()]))
-    : reporter.startProgress());
+  const shorten = idShortener([...ids, ...past.keys()]);
+  const progress = await reporter.startProgress(
+    ids.map((id) => ({ id, shortId: shorten(id), name: nameOfRun(past.get(id), nameOf) })),
+  );
   const namesOf = severalRuns ? namesInList(ids, past, nameOf) : undefined;
   const view = { ...plan, progress, namesOf };
   const runs = await Promise.all(

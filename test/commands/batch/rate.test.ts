@@ -205,7 +205,7 @@ describe('batch: a service that is too busy', () => {
     const args = [...BATCH_ARGS, '--concurrency', '2', '--resend-503'];
     const terminal = { terminal: 100, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { stderr } = await runCli(args, { cwd, clock, ...terminal });
-    expect(stderr).toMatch(/0\/30 {2}service busy \(503\): waiting [1-4]s {2}30 waiting/);
+    expect(stderr).toMatch(/0\/30 {2}30 waiting {2}service busy \(503\): waiting [1-4]s/);
     expect(stderr).not.toMatch(/0\/30 {2}\d+ unknown/);
   });
 

@@ -317,9 +317,9 @@ test('watch: Ctrl-C while several runs are watched exits 130 with one watch comm
 
 test('watch: without a terminal, an unchanged run prints one line each minute', async () => {
   const { stderr } = await watch(inTurn(showRun()), ['--timeout', '150s', '--interval', '150s']);
-  expect(stderr.split('\n').filter((line) => line.endsWith('RUNNING  1 of 4 steps'))).toEqual([
+  expect(stderr.split('\n').filter((line) => line.includes('Z RUNNING  1 of 4 steps'))).toEqual([
     '2026-01-02T03:04:05Z RUNNING  1 of 4 steps',
-    '2026-01-02T03:05:05Z RUNNING  1 of 4 steps',
-    '2026-01-02T03:06:05Z RUNNING  1 of 4 steps',
+    '2026-01-02T03:05:05Z RUNNING  1 of 4 steps  1m',
+    '2026-01-02T03:06:05Z RUNNING  1 of 4 steps  2m',
   ]);
 });

@@ -94,7 +94,7 @@ describe('the live table of several runs', () => {
   ])('in a window of %i rows, the display has at most %i lines, and counts', async (terminalRows, lines) => {
     const { stderr } = await watch(IDS, { terminalRows });
     expect(Math.max(...frames(stderr).map((frame) => frame.length))).toBe(lines);
-    expect(stderr).toContain('3 runs: 3 RUNNING');
+    expect(stderr).toContain('0/3 runs  3 RUNNING');
   });
 
   test('a status has a color', async () => {

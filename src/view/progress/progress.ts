@@ -1,0 +1,456 @@
+/**
+ * The progress of runs and of batches: what is known of them, and the line that says it. A painter shows that line: the live
+ * one (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
+ */
+import {
+  STATES,
+  type State,
+  statusText,
+  stepsDone,
+  stepsText,
+  totalSteps,
+  WORDS,
+  wordOf,
+} from '../../outcome/outcome.js';
+import type { Clock } from '../../platform/context.js';
+import { hasEnded, type Run } from '../../service/run.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
+import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import { type Paint, paintOf, type Style, statusPaint } from '../presentation.js';
+import { ageOf, countStatuses } from '../summary.js';
+import { type Column, layOutTable } from '../table.js';
+
+/** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
+type Part = readonly [text: string, rank: number, paint?: Paint];
+
+/** Parts of a line that commas separate; two spaces separate groups. Empty texts are left out. */
+export type Group = readonly Part[];
+
+/** What a painter shows; `now` is monotonic (ms). */
+export interface Progress {
+  /** Returns the line; `bar` draws a share, 0 to 1, or nothing where bars are not shown. */
+  line(now: number, bar: (share: number | undefined) => string): readonly Group[];
+  /** Returns how much is done, 0 to 1, or undefined if unknown. */
+  share(): number | undefined;
+  /** Returns the lines below, shown where the window has room for them. */
+  below(width: number): readonly string[];
+}
+
+/** Shows a progress until it is stopped. */
+export interface Painter {
+  /** Shows a change at once; `text` is the line that says it where there is no live line. */
+  changed(text?: string): void;
+  /** Shows a change with the next frame: for many changes a second. */
+  updated(text?: string): void;
+  stop(): void;
+}
+
+/** What both kinds of progress need. */
+export interface ProgressTools {
+  clock: Clock;
+  style: Style;
+  open(progress: Progress): Painter;
+}
+
+/** One of several runs, as people know it. */
+export interface WatchedRun {
+  id: string;
+  shortId: string;
+  /** The row of a batch, or the name of its workflow, if known. */
+  name: string | undefined;
+}
+
+/** How much of a request body has been sent, in bytes. */
+export interface Upload {
+  sent: number;
+  total: number;
+  /** Whether documents are encoded in it, so that it is larger than their files. */
+  isBase64: boolean;
+}
+
+/** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
+interface Row extends Omit<WatchedRun, 'id'> {
+  run?: Run;
+  /** Whether it has ended, or is no longer watched. */
+  isDone?: boolean;
+  /** When it was first seen RUNNING, and its steps then: time in a queue says nothing about the duration of a step. */
+  firstSeen: number;
+  firstSteps: number;
+  lastStep: number;
+}
+
+/** The progress of one run, from its upload on, or of several that exist. */
+export class RunsProgress implements Progress {
+  readonly #rows: Map<string, Row>;
+  readonly #started: { now: number; time: number };
+  readonly #painter: Painter;
+  #message = 'Connecting';
+  #upload: (Upload & { started: number }) | undefined;
+
+  /** Without `runs`, it is of the one run that is seen first. */
+  constructor(
+    private readonly tools: ProgressTools,
+    runs: readonly WatchedRun[] = [],
+  ) {
+    const { clock, open } = tools;
+    this.#started = { now: clock.monotonic(), time: clock.now() };
+    this.#rows = new Map(runs.map((run) => [run.id, { ...UNSEEN, ...run }]));
+    this.#painter = open(this);
+  }
+
+  sending(upload: Upload): void {
+    const before = this.#upload;
+    // A body that is sent again starts over.
+    const continues = before !== undefined && before.sent <= upload.sent;
+    this.#upload = { ...upload, started: continues ? before.started : this.tools.clock.monotonic() };
+    this.#painter.updated();
+  }
+
+  waiting(message: string): void {
+    this.#upload = undefined;
+    this.#message = message;
+    this.#painter.changed();
+  }
+
+  seen(id: string, run: Run): void {
+    this.#upload = undefined;
+    const now = this.tools.clock.monotonic();
+    const row = this.#rows.get(id) ?? { ...UNSEEN, shortId: id, name: '' };
+    this.#rows.set(id, row);
+    const before = row.run;
+    const steps = stepsDone(run);
+    if (before === undefined || before.status === 'PENDING')
+      Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
+    else if (steps !== stepsDone(before)) row.lastStep = now;
+    row.run = run;
+    row.isDone = hasEnded(run);
+    const text = runText(run);
+    if (before === undefined || runText(before) !== text)
+      this.#painter.changed(this.#rows.size > 1 ? `${sanitize(id)}  ${text}` : text);
+  }
+
+  /** The run has ended, or is no longer watched. */
+  done(id: string): void {
+    const row = this.#rows.get(id);
+    if (row !== undefined) row.isDone = true;
+    this.#painter.changed();
+  }
+
+  stop(): void {
+    this.#painter.stop();
+  }
+
+  line(now: number, bar: (share: number | undefined) => string): readonly Group[] {
+    const elapsed = wholeSeconds(now - this.#started.now);
+    if (this.#upload !== undefined) return uploadLine(this.#upload, now, bar);
+    const rows = [...this.#rows.values()];
+    const [{ run } = UNSEEN] = rows;
+    if (rows.length > 1) return this.#countsLine(rows, elapsed, bar(this.share()));
+    if (run === undefined) return [[[this.#message, 0]], [[elapsed, 1]]];
+    return [
+      [[statusText(run), 0, statusPaint(run.status, this.tools.style)]],
+      [[stepsText(run), 2]],
+      [[bar(this.share()), 3]],
+      [
+        [elapsed, 1],
+        [estimateText(this.#timeLeft(now)), 4],
+      ],
+    ];
+  }
+
+  #countsLine(rows: readonly Row[], elapsed: string, bar: string): readonly Group[] {
+    const seen = rows.flatMap(({ run }) => run ?? []);
+    const unread = rows.filter(({ isDone, run }) => isDone && run === undefined).length;
+    const counts = countStatuses(seen, unread).map(
+      ([status, count]): Part => [`${count} ${status}`, 1, statusPaint(status, this.tools.style)],
+    );
+    return [
+      [[`${rows.filter(({ isDone }) => isDone).length}/${rows.length} runs`, 0]],
+      counts,
+      [[bar, 3]],
+      [[elapsed, 2]],
+    ];
+  }
+
+  share(): number | undefined {
+    if (this.#upload !== undefined) return this.#upload.sent / this.#upload.total;
+    const rows = [...this.#rows.values()];
+    if (rows.length > 1) return rows.filter(({ isDone }) => isDone).length / rows.length;
+    return shareOfSteps(rows[0]?.run);
+  }
+
+  /** Estimates the time left of the only run (ms), once two steps have completed. */
+  #timeLeft(now: number): number | undefined {
+    const [{ run, firstSeen, firstSteps, lastStep } = UNSEEN] = this.#rows.values();
+    const total = run && totalSteps(run);
+    const done = run === undefined ? 0 : stepsDone(run) - firstSteps;
+    if (total === undefined || done < 2) return undefined;
+    return timeLeft((lastStep - firstSeen) / done, total - firstSteps - done, now - lastStep);
+  }
+
+  /** Returns a line for each run that has not ended. */
+  below(width: number): readonly string[] {
+    const rows = [...this.#rows.values()];
+    if (rows.length < 2) return [];
+    const { clock, style } = this.tools;
+    const steps = (run: Run | undefined) =>
+      run === undefined || totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`;
+    const now = clock.now();
+    const age = ({ run }: Row) => ageOf(run?.createdAt ?? '', now) ?? now - this.#started.time;
+    const columns: Column<Row>[] = [
+      { text: ({ shortId }) => sanitize(shortId) },
+      { text: ({ name = '' }) => sanitize(name), isOptional: true },
+      {
+        text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
+        paint: ({ run }) => statusPaint(run?.status, style),
+      },
+      { text: ({ run }) => drawBar(shareOfSteps(run)), isOptional: true },
+      { text: ({ run }) => steps(run) },
+      { text: (row) => wholeSeconds(age(row)) },
+    ];
+    // All rows are laid out, so that the columns stay where they are when a run ends.
+    const shown = columns.filter(({ text }) => rows.some((row) => text(row) !== ''));
+    return layOutTable(rows, shown, { style, width }).lines.filter((_line, index) => !rows[index]?.isDone);
+  }
+}
+
+const UNSEEN: Row = { shortId: '', name: undefined, firstSeen: 0, firstSteps: 0, lastStep: 0 };
+
+/** Returns `RUNNING  2 of 4 steps`, or the status alone where the number of steps is not valid. */
+function runText(run: Run): string {
+  return [statusText(run), stepsText(run)].filter((text) => text !== '').join('  ');
+}
+
+/** Returns the share of completed steps, 0 to 1; undefined where the number of steps is unknown. */
+function shareOfSteps(run: Run | undefined): number | undefined {
+  const total = run && totalSteps(run);
+  return run === undefined || total === undefined ? undefined : stepsDone(run) / total;
+}
+
+/** Returns the line of an upload, with its rate and time left after the first second. */
+export function uploadLine(
+  { sent, total, isBase64, started }: Upload & { started: number },
+  now: number,
+  bar: (share: number) => string,
+): readonly Group[] {
+  const elapsed = now - started;
+  const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
+  const left = perSecond === 0 ? undefined : timeLeft(1_000 / perSecond, total - sent);
+  return [
+    [['Sending', 2]],
+    [
+      [`${formatBytes(sent)} of ${formatBytes(total)}`, 0],
+      [isBase64 ? 'as base64' : '', 4],
+    ],
+    [[bar(sent / total), 5]],
+    [[perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`, 3]],
+    [[estimateText(left), 1]],
+  ];
+}
+
+/** How many rows are in each state, of those read so far. */
+export interface BatchCounts {
+  /** Rows of the table; undefined until it has been read. */
+  total: number | undefined;
+  /** Rows that have ended, by the word for their state: first those that finished. */
+  ended: readonly (readonly [word: string, count: number])[];
+  running: number;
+  /** Rows that were done since this command started. */
+  endedNow: number;
+  /** Set while requests wait for a service that is too busy, which `status` says, or cannot be reached. */
+  wait: { status: number | undefined; until: number } | undefined;
+}
+
+/** How a row ended. */
+export interface EndedRow {
+  label: string;
+  state: State;
+  /** The id of its run, if it has one. */
+  id: string | undefined;
+  /** Why it did not finish, not yet sanitized; empty if it did. */
+  reason: string;
+}
+
+/** The last rows that did not succeed are shown; the closing block has all reasons. */
+const MAX_PROBLEMS = 5;
+
+/** The progress of a batch, whose `counts` are asked for whenever it is drawn, and the last rows that did not succeed. */
+export class BatchProgress implements Progress {
+  readonly #started: number;
+  readonly #painter: Painter;
+  /** When the last row was done (ms, monotonic). */
+  #lastEnd: number;
+  #problems: EndedRow[] = [];
+
+  constructor(
+    private readonly tools: ProgressTools,
+    private readonly counts: () => BatchCounts,
+  ) {
+    this.#started = tools.clock.monotonic();
+    this.#lastEnd = this.#started;
+    this.#painter = tools.open(this);
+  }
+
+  /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
+  rowDone(row: EndedRow, isProblem: boolean): void {
+    this.#lastEnd = this.tools.clock.monotonic();
+    if (isProblem) this.#problems = [...this.#problems, row].slice(-MAX_PROBLEMS);
+    this.#painter.updated(rowText(row));
+  }
+
+  stop(): void {
+    this.#painter.stop();
+  }
+
+  line(now: number, bar: (share: number | undefined) => string): readonly Group[] {
+    return batchLine(
+      this.counts(),
+      { started: this.#started, lastEnd: this.#lastEnd, now },
+      this.tools.style,
+      bar,
+    );
+  }
+
+  share(): number | undefined {
+    return shareOfRows(this.counts());
+  }
+
+  below(width: number): readonly string[] {
+    return this.#problems.map((row) => {
+      const text = truncateTo(rowText({ ...row, id: undefined }), width);
+      const paint = paintOf(STATES[row.state].tone, this.tools.style);
+      return text.replace(`  ${wordOf(row.state)}`, (found) => paint(found));
+    });
+  }
+}
+
+/** Returns the line of a batch, with its rate, and the time left once the number of rows is known; times are monotonic (ms). */
+export function batchLine(
+  counts: BatchCounts,
+  { started, lastEnd, now }: { started: number; lastEnd: number; now: number },
+  style: Style,
+  bar: (share: number | undefined) => string,
+): readonly Group[] {
+  const { ended, running, total, endedNow, wait } = counts;
+  const done = countDone(counts);
+  const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
+  // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
+  const isUnclear = lastEnd - started < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
+  const msPerRow = isUnclear ? undefined : (lastEnd - started) / endedNow;
+  const left = msPerRow && total && timeLeft(msPerRow, total - done, now - lastEnd);
+  const open = (count: number, word: string, rank: number): Part => [
+    count > 0 ? `${formatCount(count)} ${word}` : '',
+    rank,
+  ];
+  return [
+    [[bar(shareOfRows(counts)), 4]],
+    [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
+    [
+      ...ended.map(([word, count]): Part => {
+        const rank = word === wordOf('finished') ? 5 : 2;
+        return [`${formatCount(count)} ${word}`, rank, paintOf(WORDS.get(word) ?? 'doubt', style)];
+      }),
+      open(running, 'running', 6),
+      open(waiting, 'waiting', 9),
+    ],
+    [[wait === undefined ? '' : waitText(wait, now), 1]],
+    [[msPerRow === undefined ? '' : rateText(msPerRow), 8]],
+    [
+      [wholeSeconds(now - started), left ? 7 : 3],
+      [estimateText(left), 3],
+    ],
+  ];
+}
+
+/** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */
+function rowText({ label, state, id, reason }: EndedRow): string {
+  const parts = [sanitize(label), wordOf(state), sanitize(id ?? ''), sanitizeLines(reason).join('; ')];
+  return parts.filter((text) => text !== '').join('  ');
+}
+
+function countDone({ ended }: BatchCounts): number {
+  return ended.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** Returns the share of rows that are done, 0 to 1; undefined until their number is known. */
+function shareOfRows(counts: BatchCounts): number | undefined {
+  return counts.total ? countDone(counts) / counts.total : undefined;
+}
+
+/** Returns `service busy (503): waiting 4s`. */
+function waitText({ status, until }: NonNullable<BatchCounts['wait']>, now: number): string {
+  const service = status === undefined ? 'service unreachable' : `service busy (${status})`;
+  return until > now ? `${service}: waiting ${wholeSeconds(until - now + 999)}` : service;
+}
+
+/** Returns `20/s`, or `4.5/min` where a row takes longer than a second. */
+function rateText(msPerRow: number): string {
+  const [rate, unit] = msPerRow <= 1_000 ? [1_000 / msPerRow, 's'] : [60_000 / msPerRow, 'min'];
+  return `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/${unit}`;
+}
+
+/** Returns the time (ms) that what is left takes at the same pace, `since` ms after the last was done; undefined if none. */
+function timeLeft(msEach: number, left: number, since = 0): number | undefined {
+  const ms = msEach * left - since;
+  return ms > 0 ? ms : undefined;
+}
+
+/** Returns `about 40s left`, rounded more coarsely the longer it is; nothing if unknown. */
+function estimateText(ms: number | undefined): string {
+  if (ms === undefined) return '';
+  const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
+  return `about ${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+}
+
+/** Returns a line of at most `width` characters. */
+export function fitLine(groups: readonly Group[], width = Number.POSITIVE_INFINITY): string {
+  for (let rank = Math.max(...groups.flat().map(([, own]) => own)); ; rank--) {
+    const shown = groups.map((parts) => parts.filter(([text, own]) => text !== '' && own <= rank));
+    const join = (textOf: (part: Part) => string) =>
+      shown.flatMap((parts) => (parts.length === 0 ? [] : parts.map(textOf).join(', '))).join('  ');
+    const text = join(([text]) => text);
+    if (text.length <= width) return join(([text, , paint]) => paint?.(text) ?? text);
+    if (rank <= 0) return truncateTo(text, width);
+  }
+}
+
+/** Returns a text of at most `width` characters. */
+function truncateTo(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. Empty if the share is unknown. */
+export function drawBar(share: number | undefined, width = 12): string {
+  if (share === undefined) return '';
+  const filled = Math.floor(Math.min(Math.max(share, 0), 1) * width);
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}
+
+/** Returns `12s` or `2m 5s`, without fractions, which would flicker. */
+function wholeSeconds(ms: number): string {
+  return formatDuration(Math.max(1_000, Math.floor(ms / 1_000) * 1_000)).replace('.0', '');
+}
+
+/** Interval of the lines that show no change (ms). */
+const HEARTBEAT = 60_000;
+
+/** Prints the changes, and the line of `progress` a minute after the last one that was shown at once. */
+export function plainPainter(print: (line: string) => void, clock: Clock, progress: Progress): Painter {
+  let stop = () => {};
+  const restart = () => {
+    stop();
+    stop = clock.after(HEARTBEAT, () => {
+      print(fitLine(progress.line(clock.monotonic(), () => '')));
+      restart();
+    });
+  };
+  const updated = (text?: string) => {
+    if (text !== undefined) print(text);
+  };
+  const changed = (text?: string) => {
+    updated(text);
+    if (text !== undefined) restart();
+  };
+  restart();
+  return { changed, updated, stop: () => stop() };
+}
