@@ -88,9 +88,27 @@ export function writePage(runs: readonly Outcome[]): string {
 export function readPageRows(page: string): Record<string, unknown>[] {
   const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
   if (block === undefined || others.length > 0) throw new Error('not one block of data');
-  const { rows, values, members, outcomes } = JSON.parse(block[1] ?? '');
-  return rows.map((places: number[]) => {
-    const row = Object.fromEntries(places.map((place, index) => [members[index], values[place]]));
-    return { ...row, outcome: outcomes[row.outcome].label };
+  const { rows, outcomes, common } = JSON.parse(block[1] ?? '');
+  return rows.map((row: Record<string, unknown> & { outcome: number }) => {
+    const { label } = outcomes[row.outcome];
+    // The page says the service's status where it is another word.
+    const status = ['finished', 'failed', 'running'].includes(label) ? label.toUpperCase() : '';
+    return { ...EMPTY_ROW, status, ...common, ...row, outcome: label };
   });
 }
+
+/** What the data of a page leave out. */
+const EMPTY_ROW = {
+  ...{
+    label: '',
+    id: '',
+    workflow: '',
+    version: '',
+    inputs: '',
+    steps: '',
+    words: '',
+    step: '',
+    message: '',
+  },
+  ...{ duration: null, started: null, output: '', requestId: '', page: '' },
+};

@@ -6,7 +6,6 @@ import {
   problemLines,
   statusOf,
   stepsOf,
-  type Tone,
   verdictOf,
   WORDS,
   wordOf,
@@ -18,56 +17,61 @@ import { formatDuration } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeCodePoint, sanitize } from '../../text/sanitize.js';
 
-/** An outcome; its tone is the CSS class, of which that of an invalid row is its own. */
-export interface PageOutcome {
-  label: string;
-  tone: Tone | 'invalid';
-}
-
-/** Every outcome, in the order of the page's lists. */
-export const PAGE_OUTCOMES: readonly PageOutcome[] = [...WORDS].map(([label, tone]) => ({
+/** Every outcome, in the order of the page's lists; its tone is a CSS class, of which that of an invalid row is its own. */
+export const PAGE_OUTCOMES = [...WORDS].map(([label, tone]) => ({
   label,
   tone: label === 'invalid' ? label : tone,
 }));
+
+export type PageOutcome = (typeof PAGE_OUTCOMES)[number];
 
 /** A run as the page shows it: all texts are sanitized, and empty if unknown. */
 export type Entry = ReturnType<typeof toEntry>;
 
 /** Returns the entry of a run; `index` is its position on the page, from 0. */
 export function toEntry(outcome: Outcome, index: number) {
-  const { label, id = '', workflowId = '', inputs = [], run, state, startedAt, durationMs, error } = outcome;
-  const toLine = (text: string) => escapeUnencodable(sanitize(text));
+  const {
+    label: name,
+    id = '',
+    workflowId = '',
+    inputs = [],
+    run,
+    state,
+    startedAt,
+    durationMs,
+    error,
+  } = outcome;
   const isEnded = endOf(run?.status) !== undefined;
-  const notObserved = id === '' ? '' : 'not observed';
+  const label = wordOf(state);
+  const status = statusOf(outcome);
   // Without the time it took, so that equal problems are grouped.
   const message = problemLines(outcome, { elapsed: false }).join('\n');
   return {
     /** Its position on the page, from 1. */
     number: index + 1,
     /** In a batch: identifies the row; else empty. */
-    label: toLine(label ?? ''),
+    label: sanitize(name ?? ''),
     /** Empty if the service never returned it. */
-    id: toLine(id),
-    workflow: toLine(workflowId),
+    id: sanitize(id),
+    workflow: sanitize(workflowId),
+    version: sanitize(run?.versionName ?? ''),
     /** The names of the inputs. */
-    inputs: toLine(inputs.join(', ')),
-    version: toLine(run?.versionName ?? ''),
-    // The same object for the same outcome: entries are counted by it.
-    outcome: PAGE_OUTCOMES.find((known) => known.label === wordOf(state)) as PageOutcome,
-    /** The service's status. */
-    status: escapeUnencodable(statusOf(outcome)),
+    inputs: sanitize(inputs.join(', ')),
+    outcome: PAGE_OUTCOMES.find((known) => known.label === label) as PageOutcome,
+    /** The service's status, where it is another word. */
+    status: status.toLowerCase() === label ? '' : status,
     steps: stepsOf(outcome),
     /** Milliseconds since 1970. */
     started: startedAt,
     /** Milliseconds; undefined if the end of the run was not observed. */
-    duration: isEnded ? durationMs : undefined,
+    duration: isEnded ? Math.round(durationMs) : undefined,
     /** The same for people; empty where there is no run. */
-    words: isEnded ? formatDuration(durationMs) : notObserved,
-    step: escapeUnencodable(failingStepOf(outcome)),
+    words: isEnded ? formatDuration(durationMs) : id && 'not observed',
+    step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
-    message: escapeUnencodable(withoutLabel(message, label && sanitize(label))),
+    message: withoutLabel(message, name && sanitize(name)),
     /** The id of the request that failed. */
-    requestId: toLine(error?.response?.requestId ?? ''),
+    requestId: sanitize(error?.response?.requestId ?? ''),
     /** The page of the run. */
     page: outcome.page ?? '',
     /** JSON text (UTF-8), read only where it is shown: all outputs of a batch may not fit into memory. */
@@ -82,44 +86,35 @@ export function toEntry(outcome: Outcome, index: number) {
 const MAX_OUTPUTS = 16 * 1024 * 1024;
 const OMITTED = 'omitted, as the outputs of all runs are too long for one page; --report json has it';
 
+/** The members that all runs have in common, which are said once. */
+export type Common = Partial<Pick<Entry, 'workflow' | 'version'>>;
+
 /**
- * Yields `{members, rows, values, outcomes}` as JSON: the values of a row, in the order of `members`, are indexes of
- * `values`, because thousands of runs share most of them. The outcome is an index of `outcomes`, and null is unknown.
+ * Yields `{rows, outcomes, common}` as JSON: the entries without what is empty or common, with their groups, and indexes
+ * of the outcomes.
  */
 export function* serializeEntries(
   entries: readonly Entry[],
+  common: Common,
   groupIds: ReadonlyMap<Entry, number>,
 ): Generator<string, void, void> {
-  const indexes = new Map<unknown, number>();
   let left = MAX_OUTPUTS;
-  const outputOf = (output: Uint8Array | undefined) => {
-    const text = output === undefined ? '' : excerptOutput(output);
-    if (indexes.has(text)) return text;
-    if (text.length > left) return OMITTED;
-    left -= text.length;
-    return text;
-  };
-  let members: string[] = [];
   yield '{"rows":[';
   for (const [index, entry] of entries.entries()) {
     const { number, succeeded, output, ...texts } = entry;
+    const text = output === undefined ? '' : excerptOutput(output);
+    const fits = text.length <= left;
+    if (fits) left -= text.length;
     const row: Record<string, unknown> = {
       ...texts,
       outcome: PAGE_OUTCOMES.indexOf(entry.outcome),
-      duration: entry.duration && Math.round(entry.duration),
       group: groupIds.get(entry),
-      output: outputOf(output),
+      output: fits ? text : OMITTED,
     };
-    members = Object.keys(row);
-    const places = Object.values(row).map((value = null) => {
-      if (!indexes.has(value)) indexes.set(value, indexes.size);
-      return indexes.get(value);
-    });
-    yield `${index === 0 ? '\n' : ',\n'}${JSON.stringify(places)}`;
+    for (const member of Object.keys(common)) row[member] = row[member] === '' ? null : undefined;
+    yield `${index === 0 ? '' : ','}\n${toScriptJson(row)}`;
   }
-  yield '\n],\n"values":[';
-  for (const [value, index] of indexes) yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(value)}`;
-  yield `\n],\n"members":${toScriptJson(members)},\n"outcomes":${toScriptJson(PAGE_OUTCOMES)}}`;
+  yield `\n],\n"outcomes":${toScriptJson(PAGE_OUTCOMES)},\n"common":${toScriptJson(common)}}`;
 }
 
 /** In bytes. */
@@ -140,7 +135,7 @@ function excerptOutput(output: Uint8Array): string {
   }
   const missing = bytes - MAX_OUTPUT;
   const end = missing > 0 ? `…\n(${missing} more bytes)` : '';
-  return escapeUnencodable(`${text.trimEnd()}${end}`);
+  return `${text.trimEnd()}${end}`;
 }
 
 /** Shortens the strings that are data URIs: their bytes tell a person nothing. */
@@ -159,9 +154,11 @@ function shortenDocuments(json: Uint8Array): Buffer {
   return Buffer.concat([...pieces, json.subarray(position)]);
 }
 
-/** Serializes to JSON for a `<script>` element: without `<`, no text can close it. */
+/** Serializes to JSON for a `<script>` element, without what is empty: without `<`, no text can close it. */
 function toScriptJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll('<', '\\u003c');
+  const filled = (_name: string, member: unknown) =>
+    typeof member === 'string' ? escapeUnencodable(member) || undefined : member;
+  return JSON.stringify(value, filled).replaceAll('<', '\\u003c');
 }
 
 /** Replaces code points that UTF-8 or HTML cannot represent by `\uXXXX`. */

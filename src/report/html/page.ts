@@ -8,6 +8,7 @@ import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { isUuid } from '../../text/url.js';
 import script from './client.js?raw';
 import {
+  type Common,
   type Entry,
   escapeUnencodable,
   PAGE_OUTCOMES,
@@ -25,16 +26,24 @@ class Markup {
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const entries = runs.map(toEntry);
+  const counts = countOutcomes(entries);
+  const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
   const failures = groupFailures(entries);
   yield renderHead(formatHeadline(entries)).html;
-  yield '<body>\n<main>\n';
-  yield renderOverview(entries, startedAt, durationMs).html;
+  yield '<body class="static">\n<main>\n';
+  yield renderHeader(entries, counts, common, startedAt, durationMs).html;
+  if (entries.length > 1) yield renderOutcomes(counts, entries.length).html;
   yield renderFailures(failures.groups).html;
   yield renderDurations(entries).html;
-  yield renderRunsTable(entries.length).html;
+  yield renderRuns(entries, counts, common).html;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* serializeEntries(entries, failures.groupIds);
+  yield* serializeEntries(entries, common, failures.groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+function commonText(member: keyof Common, entries: readonly Entry[]): Common {
+  const [only, another] = new Set(entries.map((entry) => entry[member]).filter(Boolean));
+  return only && another === undefined && entries.length > 1 ? { [member]: only } : {};
 }
 
 /** The policy forbids all loading and any other style or script, should text from the service ever escape its context. */
@@ -66,26 +75,49 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** Filled by the script: thousands of rows would make the page slow to open. */
-const renderRunsTable = (count: number) => markup`
-<section id="runs" aria-labelledby="all">
-<h2 id="all">${count === 1 ? 'The run' : 'All runs'}</h2>
+/** The columns of the table: name, CSS classes, and the member that it is sorted by. */
+const COLUMNS: readonly (readonly [name: string, kind: string, member: keyof Entry])[] = [
+  ['Run', 'id', 'id'],
+  ['Workflow', 'id', 'workflow'],
+  ['Version', 'version', 'version'],
+  ['Status', 'status', 'outcome'],
+  ['Steps', 'number steps', 'steps'],
+  ['Start (UTC)', 'number start', 'started'],
+  ['Duration', 'number', 'duration'],
+  ['Failing step', 'step', 'step'],
+  ['Message', 'message', 'message'],
+];
+
+/** Renders the table, which the script fills: thousands of rows would make the page slow to open. */
+function renderRuns(entries: readonly Entry[], counts: readonly Count[], common: Common): Markup {
+  const isBatch = entries.every(({ label }) => label !== '');
+  const columns = COLUMNS.filter(
+    ([, , member]) =>
+      !(member in common) &&
+      !(isBatch && member === 'id') &&
+      entries.some((entry) => entry[member] !== '' && entry[member] !== undefined),
+  );
+  // The label of a row has its number.
+  const first = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
+  return markup`
+<section id="runs" class="runs ${isBatch ? 'labelled' : ''} ${entries.length === 1 ? 'single' : ''}" aria-labelledby="all">
+<h2 id="all">${entries.length === 1 ? 'The run' : 'All runs'}</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
-<form class="filters" role="search" hidden>
+<form class="filters" role="search">
 <label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
-<label>Outcome <select name="outcome"><option value="">all</option></select></label>
-<button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show all runs</span>
+<label>Outcome <select name="outcome"><option value="">all</option>${counts.map(
+    ([outcome]) => markup`<option value="${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</option>`,
+  )}</select></label>
+<a class="chosen" href="#runs" title="Show all runs"></a>
 <output></output>
 </form>
-<table class="runs" hidden><thead></thead><tbody></tbody></table>
-<button type="button" class="more" hidden></button>
+<table><thead><tr>${[first, ...columns].map(
+    ([name, kind, member]) =>
+      markup`<th scope="col" class="${kind}" data-member="${member}"><button type="button">${name}</button></th>`,
+  )}</tr></thead><tbody></tbody></table>
+<button type="button" class="more"></button>
 </section>
 `;
-
-/** Returns `workflow 5b1f0c3e…` if all runs have the same, as the table then has no column for it. */
-function commonText(name: 'workflow' | 'version', entries: readonly Entry[]): string {
-  const [only, another] = new Set(entries.map((entry) => entry[name]).filter(Boolean));
-  return only && another === undefined && entries.length > 1 ? `${name} ${shortId(only)}` : '';
 }
 
 /** The details of each run have whole ids. */
@@ -93,18 +125,24 @@ const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 
 type Count = readonly [outcome: PageOutcome, runs: number];
 
-/** Renders the section; `startedAt` is in milliseconds since 1970. */
-function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
-  const counts = countOutcomes(entries);
-  const iso = new Date(startedAt).toISOString();
+/** Renders the header; `startedAt` is in milliseconds since 1970. */
+function renderHeader(
+  entries: readonly Entry[],
+  counts: readonly Count[],
+  common: Common,
+  startedAt: number,
+  durationMs: number,
+): Markup {
   // It may have been interrupted, so that it did not take so long.
   const end = counts.some(([{ tone }]) => tone === 'open') ? 'last changed' : 'ended';
-  const common = [commonText('workflow', entries), commonText('version', entries)].filter(Boolean).join(', ');
+  const facts = Object.entries(common)
+    .map(([member, text]) => `${member} ${shortId(text)}, `)
+    .join('');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="note">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
+<p class="note">Began <time datetime="${new Date(startedAt).toISOString()}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
 </header>
-${entries.length === 1 ? '' : renderOutcomes(counts, entries.length)}`;
+`;
 }
 
 function renderOutcomes(counts: readonly Count[], all: number): Markup {
@@ -128,12 +166,9 @@ function formatHeadline(entries: readonly Entry[]): string {
 }
 
 function countOutcomes(entries: readonly Entry[]): Count[] {
-  const counts = new Map<PageOutcome, number>();
-  for (const { outcome } of entries) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  return PAGE_OUTCOMES.flatMap((outcome) => {
-    const runs = counts.get(outcome);
-    return runs === undefined ? [] : [[outcome, runs] as const];
-  });
+  return PAGE_OUTCOMES.map(
+    (outcome): Count => [outcome, entries.filter((entry) => entry.outcome === outcome).length],
+  ).filter(([, runs]) => runs > 0);
 }
 
 /** Renders one bar, divided in proportion to the outcomes. */
@@ -159,9 +194,8 @@ function formatPercent(runs: number, all: number): string {
 
 /* The reasons: runs that did not succeed for the same reason are one group, largest first. */
 
-/** Groups shown at once, and listed at all; the table of runs has every run. */
-const OPEN_GROUPS = 12;
-const MAX_GROUPS = 200;
+/** Groups that are listed; the table of runs has every run. */
+const MAX_GROUPS = 50;
 /** Longer messages are collapsed. */
 const MAX_OPEN = 400;
 const MAX_OPEN_LINES = 6;
@@ -180,39 +214,27 @@ function groupFailures(entries: readonly Entry[]) {
   return { groups: groups.bySize(), groupIds };
 }
 
-/** Renders the section; empty if all runs succeeded. */
+/** Renders the section; empty if all runs succeeded. The links that show all runs of a group need the page's script. */
 function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
-  const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
   const left = groups.slice(MAX_GROUPS);
+  const runs = left.reduce((sum, group) => sum + group.count, 0);
   return markup`
 <section aria-labelledby="failures">
 <h2 id="failures">Why runs did not succeed</h2>
-${renderGroups(groups.slice(0, OPEN_GROUPS))}
-${listed.length === 0 ? '' : markup`<details class="rarer"><summary>${countReasons(listed)}</summary>\n${renderGroups(listed)}\n</details>`}
-${left.length === 0 ? '' : markup`<p class="note">${countReasons(left)}: see the table of all runs.</p>`}
+<table class="groups">
+<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
+<tbody>
+${groups.slice(0, MAX_GROUPS).map(renderGroup)}</tbody>
+</table>
+${left.length === 0 ? '' : markup`<p class="note">${pluralize(left.length, 'more reason')}, of ${pluralize(runs, 'run')}: see the table of all runs.</p>`}
 </section>`;
 }
 
-/** Returns text such as `38 more reasons, of 41 runs`. */
-function countReasons(groups: readonly Group[]): string {
-  const runs = groups.reduce((sum, group) => sum + group.count, 0);
-  return `${pluralize(groups.length, 'more reason')}, of ${pluralize(runs, 'run')}`;
-}
-
-function renderGroups(groups: readonly Group[]): Markup {
-  return markup`<table class="groups">
-<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
-<tbody>
-${groups.map(renderGroup)}</tbody>
-</table>`;
-}
-
-/** The button stays hidden unless the page's script runs. */
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}${renderMessage(message)}${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
 `;
 }
 
