@@ -149,10 +149,6 @@ function defineOthers(defined: string): Command[] {
 async function failParsing(error: UsageError, command: Command, context: Context): Promise<Exit> {
   const flags = rawFlags<ReportFlags & OutputFlags>(command);
   if (flags.report === undefined) throw error;
-  const [{ runCommand }, { hasFreeStdout }] = await Promise.all([
-    import('./commands/shared/session.js'),
-    import('./commands/shared/reports.js'),
-  ]);
-  const frame = { subjects: [], isStdoutFree: hasFreeStdout(command.name(), flags) };
-  return runCommand(flags, frame, context, () => Promise.reject(error));
+  const { runCommand } = await import('./commands/shared/session.js');
+  return runCommand(flags, { subjects: [] }, context, () => Promise.reject(error));
 }

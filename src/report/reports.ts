@@ -1,22 +1,21 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
 
+import { open, stat } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
+import { assertDistinctFiles, type NamedFile } from '../platform/files.js';
 import { errorCode, OutputError } from '../platform/system-error.js';
 import { openDestination, type Report, toUsageError } from './destination.js';
 import { FILE_FORMATS, REPORT_CHOICES } from './formats.js';
+import { REPORT_START } from './json.js';
 import { githubReports } from './markdown.js';
 
-/** Opens all requested reports, or none; `hasStdout` lets one be on stdout. Throws UsageError with every problem. */
-export async function openReports(
-  requested: readonly string[],
-  hasStdout: boolean,
-  context: Context,
-): Promise<Report[]> {
+/** Opens all requested reports, or none. Throws UsageError with every problem. */
+export async function openReports(requested: readonly string[], context: Context): Promise<Report[]> {
   const openers = [...new Set(requested)].flatMap((raw) =>
-    raw === 'github' ? githubReports(context) : [() => openReport(raw, hasStdout, context)],
+    raw === 'github' ? githubReports(context) : [() => openReport(raw, context)],
   );
   return Object.values(await collectUsageErrors(Object.fromEntries(openers.entries())));
 }
@@ -38,8 +37,8 @@ function describeRuns({ runs }: CommandResult): string {
   return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
 }
 
-/** Opens one `--report`, `=-` only if stdout is free. Throws UsageError for one that is invalid, or cannot be written. */
-async function openReport(raw: string, hasStdout: boolean, context: Context): Promise<Report> {
+/** Opens one `--report`. Throws UsageError for one that is invalid, or cannot be written. */
+async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError([`${name}: ${problem}`]);
@@ -47,10 +46,44 @@ async function openReport(raw: string, hasStdout: boolean, context: Context): Pr
   const format = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
   if (format === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
   if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
-  if (path === '-' && !hasStdout) throw usageError("stdout is reserved for the run's output; use a file");
+  if (path === '-') throw usageError('use a file: stdout has the result');
   const render = await format.load();
   const { write, close } = await openDestination(path, context).catch((error) => {
     throw toUsageError(name, error);
   });
   return { name, write: (result) => write(context.secrets.maskChunks(render(result))), close };
+}
+
+/**
+ * Writes the error of a command that ran nothing to its JSON reports, except to a file that it writes otherwise, or that has
+ * something else: a mistyped command may name one of its inputs. Never throws: the error of the command counts.
+ */
+export async function writeErrorReports(
+  reports: readonly NamedFile[],
+  others: readonly NamedFile[],
+  result: CommandResult,
+  context: Context,
+): Promise<void> {
+  const write = async (file: NamedFile, raw: string) => {
+    await assertDistinctFiles([file, ...others]);
+    if (!(await mayReplace(file.path))) return;
+    const report = await openReport(raw, context);
+    await report.write(result).finally(report.close);
+  };
+  for (const file of reports) {
+    const [, raw] = /^--report (json=.+)$/s.exec(file.name) ?? [];
+    if (raw !== undefined) await write(file, raw).catch(() => {});
+  }
+}
+
+/** Returns whether nothing is lost but an earlier report. */
+async function mayReplace(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  // Opening a pipe would wait for its writer.
+  if (stats?.isFile() !== true) return true;
+  const handle = await open(path);
+  const { bytesRead, buffer } = await handle
+    .read({ length: REPORT_START.length })
+    .finally(() => handle.close());
+  return bytesRead === 0 || buffer.toString('utf8', 0, bytesRead) === REPORT_START;
 }

@@ -696,31 +696,6 @@ describe('errors as data: --report json', () => {
     });
   });
 
-  test('--report json=-: has a mistake, except where stdout is for something else', async () => {
-    const cwd = folderWith({ 'bad.jsonl': '{}\n', 'rows.csv': '\n' });
-    const env = { WFR_BASE_URL: CLOSED_URL };
-    const stdoutOf = async (args: string[]) => {
-      const { stdout, exitCode } = await runCli([...args, '--report', 'json=-'], { cwd, env });
-      expect(exitCode).toBe(2);
-      return stdout;
-    };
-    const mistake = { exitCode: 2, error: { code: 'usage' }, runs: [] };
-    const rows = ['batch', 'w', '--rows', 'rows.csv', '--results'];
-    expect(JSON.parse(await stdoutOf(['results', 'bad.jsonl']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf(['batch', 'w', '--bogus']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl', '--profile', 'x']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl', '--json', '--bogus']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf(['results', '[']))).toMatchObject(mistake);
-    expect(JSON.parse(await stdoutOf(['results']))).toMatchObject(mistake);
-    expect(await stdoutOf([...rows, '-'])).toBe('');
-    expect(await stdoutOf([...rows, '-', '--bogus'])).toBe('');
-    expect(await stdoutOf(['results', 'bad.jsonl', '--json', '--bogus'])).toBe('');
-    expect(await stdoutOf(['run', 'w', '--bogus'])).toBe('');
-    expect(await stdoutOf(['results', 'bad.jsonl', '-o', 'csv'])).toBe('');
-    expect(await stdoutOf(['watch', 'a'])).toBe('');
-  });
-
   test('--report json: a command that ran nothing has its error, whatever the exit code', async () => {
     const head =
       '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';

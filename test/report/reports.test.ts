@@ -463,7 +463,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     ['constructor=x', 'unknown report'],
     ['junit', 'a file is required, such as --report junit=report.xml'],
     ['markdown=', 'a file is required, such as --report markdown=report.md'],
-    ['json=-', "stdout is reserved for the run's output; use a file"],
+    ['json=-', 'use a file: stdout has the result'],
     ['github=x', 'takes no file; use --report github'],
     ['junit=missing/x.xml', /the folder (\/|[A-Z]:).*[/\\]missing does not exist \(ENOENT\)/],
     ['junit=.', 'it is a folder'],

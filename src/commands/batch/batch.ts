@@ -17,7 +17,6 @@ import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
-import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
@@ -38,8 +37,7 @@ export function batch(
 ): Promise<Exit> {
   const subjects = [{ id: undefined, workflowId: workflow }];
   const triggersAgain = flags.results === '-';
-  const frame = { subjects, triggersAgain, isStdoutFree: hasFreeStdout('batch', flags) };
-  return runCommand(flags, frame, context, async (command) => {
+  return runCommand(flags, { subjects, triggersAgain }, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.
     const planning = planBatch(workflow, paths, flags, command, context);
@@ -48,7 +46,7 @@ export function batch(
       throw error;
     });
     try {
-      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
+      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       // As the user wrote them, with a file in the folder of each pattern.
       const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
@@ -68,7 +66,7 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
-async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<CommandOutcome> {
+async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
   /** The first line with each mistake, and how many other rows have the same. */
   const mistakes = new Map<string, { first: string; others: number }>();
   /** What is not about one row, such as what the workflow takes. */
@@ -101,8 +99,7 @@ async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): 
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }
-  const output = isReportOnStdout(flags) ? context.stderr : context.stdout;
-  await output.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
+  await context.stdout.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
 }
 

@@ -167,7 +167,7 @@ function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
 async function openReports(reports: RequestedReports, { report, results }: BatchFlags): Promise<void> {
   if (report !== undefined && results === '-')
     throw new UsageError(['--report requires --results <file.jsonl>']);
-  await reports.open({ hasStdout: true });
+  await reports.open();
 }
 
 /** Reads the rows of a shard. `onRow` is also called for the rows of other shards. */

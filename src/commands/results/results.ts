@@ -29,7 +29,7 @@ import {
   parseFormat,
   parseValuePointer,
 } from '../shared/output-flags.js';
-import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
+import { type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { printErrors, runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
@@ -43,8 +43,7 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, P
 
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
-  const frame = { subjects: [], isStdoutFree: hasFreeStdout('results', flags) };
-  return runCommand(flags, frame, context, async ({ reports, interruption }) => {
+  return runCommand(flags, { subjects: [] }, context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
     const { format, pointers, delimiter } = await collectUsageErrors({
@@ -52,10 +51,10 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       pointers: () => (flags.get ?? []).map(parseValuePointer),
       delimiter: () => parseDelimiter(flags.delimiter),
       files: () => assertDistinct(files, flags, context),
-      reports: () => reports.open({ hasStdout: true }),
+      reports: () => reports.open(),
     });
     const joined = await joinFiles(files, context.uid);
-    const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
+    const isOnStdout = format === 'text' && pointers.length === 0;
     const isJoined = joined.problems.length + joined.absent.length === 0;
     const hasLook = isJoined && isOnStdout && flags.report === undefined;
     const summary = summaryOf(joined, files, hasLook ? names : []);
@@ -90,9 +89,6 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
 function parseResultsFormat(flags: ResultsFlags): ResultsFormat {
   const format = parseFormat(flags, RESULTS_FORMATS);
-  const isReport = isReportOnStdout(flags);
-  if (format !== 'text' && isReport)
-    throw new UsageError([`--output ${format} and a report to stdout exclude each other`]);
   const { get, rows, excel, delimiter } = flags;
   const problems = [
     excel === true && format !== 'csv' && '--excel requires --output csv',
@@ -101,7 +97,6 @@ function parseResultsFormat(flags: ResultsFlags): ResultsFormat {
       rows === undefined &&
       `--delimiter ${delimiter}: requires --output csv or --rows`,
     get !== undefined && format === 'id' && '--get and --output id exclude each other',
-    get !== undefined && format === 'text' && isReport && '--get and a report to stdout exclude each other',
     rows !== undefined &&
       (format === 'id' || (format === 'text' && get === undefined)) &&
       `--rows ${rows}: requires --output csv, json or jsonl, or --get`,

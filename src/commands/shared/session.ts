@@ -67,8 +67,6 @@ interface CommandOptions {
   subjects: readonly Subject[];
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain?: boolean;
-  /** Whether nothing but a report may be on stdout. */
-  isStdoutFree?: boolean;
 }
 
 /**
@@ -77,14 +75,14 @@ interface CommandOptions {
  */
 export async function runCommand(
   flags: ReportFlags & PresentationFlags,
-  { subjects, triggersAgain = false, isStdoutFree = false }: CommandOptions,
+  { subjects, triggersAgain = false }: CommandOptions,
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
   const { clock, errorsAsData, stderr, secrets } = context;
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const resources = new CommandResources(flags, subjects, isStdoutFree, context);
+  const resources = new CommandResources(flags, subjects, context);
   const run = async () => {
     const ended = await work(resources)
       .finally(() => resources.closeSession())
@@ -164,11 +162,10 @@ class CommandResources {
   constructor(
     private readonly flags: ReportFlags,
     public subjects: readonly Subject[],
-    isStdoutFree: boolean,
     private readonly context: Context,
   ) {
     this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(flags, isStdoutFree, context);
+    this.reports = new RequestedReports(flags, context);
   }
 
   /** Prints the plan's warnings and opens the session. Opens no connection yet. */

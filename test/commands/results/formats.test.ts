@@ -365,7 +365,6 @@ describe('results --output', () => {
     [['--rows', 'out.jsonl'], '--rows out.jsonl: requires --output csv, json or jsonl, or --get'],
     [['-o', 'csv', '--rows', 'none.csv'], '--rows none.csv: no such file'],
     [['-o', 'csv', '--json'], '--json and --output csv exclude each other'],
-    [['-o', 'csv', '--report', 'json=-'], '--output csv and a report to stdout exclude each other'],
   ])('results: %j exits 2 with the message "%s"', async (args, message) => {
     const { stdout, stderr, exitCode } = await results(EVERY_OUTCOME, 10, ...args);
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
