@@ -4,8 +4,8 @@ import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
-import { shownLength, wrap, wrapLines } from '../text/wrap.js';
-import { type Paint, paintOf, type Style } from './presentation.js';
+import { wrapLines } from '../text/wrap.js';
+import { paintOf, type Style } from './presentation.js';
 
 /** Why some rows have a state. */
 export interface StateReason {
@@ -41,34 +41,21 @@ export interface BatchSummary {
 const MAX_REASONS = 10;
 /** Characters of a message that are shown. */
 const MAX_MESSAGE = 400;
-
 /** Rows of a reason that are listed; more of those that need a decision. */
 const MAX_ROWS = 3;
 const MAX_DECISIONS = 19;
+const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
   const { reasons, notes, next } = summary;
   const lines = [
-    ...wrapParts(countsLine(summary, style).split(/(?<=[,;:]) /), '', width),
-    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style, width)),
+    countsLine(summary, style),
+    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style)),
     ...moreReasons(reasons.slice(MAX_REASONS)),
     ...notes.map((text) => sanitizeLine(text)),
   ];
   return [...wrapLines(lines, width), ...next.flatMap((step) => stepLines(step, style, width))];
-}
-
-/** Colors each word, so that a line break between two of them keeps the color. */
-function paintWords(text: string, paint: Paint): string {
-  return text.replace(/\S+/g, (word) => paint(word));
-}
-
-/** Wraps counts or names after `indent`, and breaks none that fits on a line. */
-function wrapParts(parts: readonly string[], indent: string, width: number): string[] {
-  const next = indent || '  ';
-  const space = width === 0 ? Number.POSITIVE_INFINITY : width - next.length;
-  const words = parts.flatMap((part) => (shownLength(part) > space ? part.split(' ') : part));
-  return wrap(words, space).map((line, index) => (index === 0 ? indent : next) + line);
 }
 
 /** Rows that are gone are no rows of the table. */
@@ -76,7 +63,7 @@ function countsLine({ counts, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
-    paintWords(`${formatCount(count)} ${word}`, paintOf(WORDS.get(word) ?? 'doubt', style));
+    paintOf(WORDS.get(word) ?? 'doubt', style)(`${formatCount(count)} ${word}`);
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
@@ -84,29 +71,18 @@ function countsLine({ counts, fact }: BatchSummary, style: Style): string {
   ].join('; ');
 }
 
-function reasonLines(
-  { state, count, step, message, rows }: StateReason,
-  style: Style,
-  width: number,
-): string[] {
-  const head = paintWords(`${formatCount(count)} ${wordOf(state)}`, paintOf(STATES[state].tone, style));
+function reasonLines({ state, count, step, message, rows }: StateReason, style: Style): string[] {
+  const head = paintOf(STATES[state].tone, style)(`${formatCount(count)} ${wordOf(state)}`);
   const at = step === '' ? '' : ` at step ${sanitize(step)}`;
   const [, status, rest = ''] = /^(?:(\d{3}): )?(.*)$/s.exec(message) ?? [];
   const text = sanitizeLines(rest).join('; ');
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
-  const listed = listFirst(
-    rows.map(sanitize),
-    NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS,
-    count,
-  );
+  const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
   return [
     `  ${head}${at}${status === undefined ? '' : ` (${status})`}: ${shown}`,
-    ...wrapParts(listed, ROWS_INDENT, width),
+    `    ${listFirst(rows.map(sanitize), max, count).join(' ')}`,
   ];
 }
-
-const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
-const ROWS_INDENT = '    ';
 
 function moreReasons(reasons: readonly StateReason[]): string[] {
   if (reasons.length === 0) return [];
@@ -114,18 +90,11 @@ function moreReasons(reasons: readonly StateReason[]): string[] {
   return [`  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}`];
 }
 
-/** The indent of commands, and of what wrapLines adds to the next line. */
-const INDENT = 2;
-
-/** On one line if that fits; a longer command is continued as in a shell, so that it can be copied. */
+/** A command that does not fit beside its text is on a line of its own, which the terminal wraps, so that it can be copied. */
 function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
   if (command === undefined) return wrapLines([text], width);
-  const line = `${text}: ${command}`;
-  if (width === 0 || line.length <= width - INDENT) return [`${text}: ${paintWords(command, style.bold)}`];
-  const canBreak = command.length > width - 2 * INDENT && !/['"\\]/.test(command);
-  // No line break separates a flag and its value.
-  const words = command.match(/--?[A-Za-z][\w-]* (?!-)\S+|\S+/g) ?? [];
-  const parts = canBreak ? wrap(words, width - 3 * INDENT) : [command];
-  const shown = parts.map((part) => paintWords(part, style.bold)).join(' \\\n    ');
-  return [...wrapLines([`${text}:`], width), ...`  ${shown}`.split('\n')];
+  const isLong = width > 0 && text.length + 2 + command.length > width;
+  return isLong
+    ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
+    : [`${text}: ${style.bold(command)}`];
 }

@@ -14,38 +14,31 @@ const STATUS_WIDTH = 'FINISHED'.length;
 const STEPS_WIDTH = '10/10'.length;
 const AGE_WIDTH = '59m ago'.length;
 
-/** Returns one line: id, status, steps, age, label, workflow or version, and the step and message of a failure. */
-function runSummaryLine(run: Run, names: ListedNames, now: number): string {
-  const { status = 'accepted', versionName = '', createdAt = '', error } = run;
-  const steps = totalSteps(run);
-  const age = ageOf(createdAt, now);
-  return [
-    names.id,
-    status.padEnd(STATUS_WIDTH),
-    ...(steps === undefined ? [] : [`${stepsDone(run)}/${steps}`.padEnd(STEPS_WIDTH)]),
-    ...(age === undefined ? [] : [formatAge(age).padEnd(AGE_WIDTH)]),
-    names.label,
-    names.workflow ?? versionName,
-    [error?.step, error?.message].filter(Boolean).join(': '),
-  ]
-    .filter((part) => part !== '')
-    .map(sanitize)
-    .join('  ')
-    .trimEnd();
-}
-
-/** Returns that line for a screen: wrapped to its width, and with the status in color. */
+/**
+ * Returns id, status, steps, age, label, workflow or version, and the step and message of a failure, as a line for a screen:
+ * wrapped to its width, and with the status in color.
+ */
 export function layOutSummaryLine(
   run: Run,
   names: ListedNames,
   now: number,
   { style, width }: Layout,
 ): string {
-  const lines = wrapLines([runSummaryLine(run, names, now)], width).join('\n');
-  const status = sanitize(run.status ?? 'accepted');
-  const start = lines.indexOf(status, sanitize(names.id).length);
-  if (start < 0) return lines;
-  return lines.slice(0, start) + statusPaint(run.status, style)(status) + lines.slice(start + status.length);
+  const { versionName = '', createdAt = '', error } = run;
+  const steps = totalSteps(run);
+  const age = ageOf(createdAt, now);
+  const known = [
+    steps === undefined ? '' : `${stepsDone(run)}/${steps}`.padEnd(STEPS_WIDTH),
+    age === undefined ? '' : formatAge(age).padEnd(AGE_WIDTH),
+    names.label,
+    names.workflow ?? versionName,
+    [error?.step, error?.message].filter(Boolean).join(': '),
+  ];
+  const status = statusText(run);
+  const padded =
+    statusPaint(run.status, style)(status) + ' '.repeat(Math.max(0, STATUS_WIDTH - status.length));
+  const parts = [sanitize(names.id), padded, ...known.filter((part) => part !== '').map(sanitize)];
+  return wrapLines([parts.join('  ').trimEnd()], width).join('\n');
 }
 
 /** What a summary says of a run that the service does not. */
@@ -62,6 +55,9 @@ export interface SummaryFacts {
   now: number;
 }
 
+/** The column in which the texts of a summary begin. */
+export const LABEL_WIDTH = 11;
+
 /** Returns a row for each known field, whose text is wrapped to the width of the layout. */
 export function runSummary(
   run: Run,
@@ -69,43 +65,31 @@ export function runSummary(
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
-  const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now);
-  const rows: [string, string | undefined][] = [
-    ['run', run.id],
-    ['status', run.status],
-    ['steps', steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`],
-    ['failed at', run.error?.step],
-    ['message', run.error?.message],
-    ['created', created],
-    ['label', label],
-    ['workflow', workflow],
-    ['version', run.versionName],
-    ['output', output],
-    ['page', page],
-  ];
-  return rows
-    .flatMap(([label, text]) => (text === undefined ? [] : [[label, formatRow(label, text, width)] as const]))
-    .map(([label, row]) => (label === 'status' ? paintStatus(row, run, style) : row))
-    .join('');
-}
-
-function paintStatus(row: string, { status = '' }: Run, style: Layout['style']): string {
-  const text = sanitize(status);
-  return row.replace(text, () => statusPaint(status, style)(text));
-}
-
-/** The column in which the texts of a summary begin. */
-export const LABEL_WIDTH = 11;
-
-/** Returns a label, and its text from the twelfth column; on a line of its own where a word would not fit there. */
-function formatRow(label: string, text: string, width: number): string {
+  const rows = {
+    run: run.id,
+    status: run.status,
+    steps: steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`,
+    'failed at': run.error?.step,
+    message: run.error?.message,
+    created: run.createdAt === undefined ? undefined : createdText(run.createdAt, now),
+    label,
+    workflow,
+    version: run.versionName,
+    output,
+    page,
+  };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
-  const lines = sanitizeLines(text).flatMap((line) => wrap(line, space));
-  if (lines.every((line) => line.length <= space)) {
-    return `${label.padEnd(LABEL_WIDTH)}${lines.join(`\n${' '.repeat(LABEL_WIDTH)}`)}\n`;
-  }
-  const indented = sanitizeLines(text).flatMap((line) => wrap(line, width - 2));
-  return `${label}\n${indented.map((line) => `  ${line}\n`).join('')}`;
+  return Object.entries(rows)
+    .map(([name, text]) => {
+      if (text === undefined) return '';
+      const lines = sanitizeLines(text).flatMap((line) => wrap(line, space));
+      // A word that does not fit beside the label is on a line of its own.
+      const start = lines.every((line) => line.length <= space) ? name.padEnd(LABEL_WIDTH) : `${name}\n  `;
+      const indent = start.endsWith('\n  ') ? 2 : LABEL_WIDTH;
+      const shown = lines.join(`\n${' '.repeat(indent)}`);
+      return `${start}${name === 'status' ? statusPaint(run.status, style)(shown) : shown}\n`;
+    })
+    .join('');
 }
 
 /** Returns `3m ago (2026-01-02 03:04:05 UTC)`; without the age, a time far ahead of this machine's clock; or what is no time. */

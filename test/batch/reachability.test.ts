@@ -171,7 +171,7 @@ describe('batch: a service that refuses connections', () => {
       terminal: 200,
       env: { ...service.env, TERM: 'xterm' },
     });
-    expect(live.stderr).toMatch(/0\/8 {2}service unreachable: waiting \d+s/);
+    expect(live.stderr).toMatch(/0\/8 {2}8 waiting {2}service unreachable: waiting \d+s/);
     expect(live.stderr).toContain('no row is sent until the service can be reached');
     const quiet = await runBatch(folderWithRows(8), service.env, {}, '--quiet');
     expect(pauseLines(quiet.stderr)).toEqual([]);

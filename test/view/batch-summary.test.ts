@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { formatBatchSummary } from '../../src/view/batch-summary.js';
 import { PLAIN } from '../../src/view/presentation.js';
 
-test('closing block: a label is on one line where it fits, and colors go on after a line break', () => {
+test('closing block: its lines fit the window, and a command stays whole', () => {
   const style = { ...PLAIN, error: (text: string) => `<${text}>` };
   const summary = {
     counts: [['failed', 3]] as const,
@@ -17,13 +17,12 @@ test('closing block: a label is on one line where it fits, and colors go on afte
     next: [{ text: 'To continue', command: 'wfr batch w --rows mixed.csv --retry-failed' }],
   };
   expect(formatBatchSummary(summary, { ...style, bold: style.error }, 40)).toEqual([
-    '3 rows: <3> <failed>',
-    '  <3> <failed>: no',
+    '3 rows: <3 failed>',
+    '  <3 failed>: no',
     '    mixed.csv:18 (Customer 17),',
-    '    mixed.csv:19 (Customer 18),',
-    '    mixed.csv:20 (Customer 19)',
+    '      mixed.csv:19 (Customer 18),',
+    '      mixed.csv:20 (Customer 19)',
     'To continue:',
-    '  <wfr> <batch> <w> <--rows> <mixed.csv> \\',
-    '    <--retry-failed>',
+    '  <wfr batch w --rows mixed.csv --retry-failed>',
   ]);
 });

@@ -184,6 +184,6 @@ test('results: the summary is colored and fits the window on a terminal, and is 
     stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected: ${reason}\n`),
   });
   const shown = await runCli(['results', 'out.jsonl'], { cwd, env, terminal: 40, stdoutTerminal: 40 });
-  expect(shown.stdout).toContain('1 row: \u001b[33m1\u001b[39m \u001b[33mrejected\u001b[39m\n');
+  expect(shown.stdout).toContain('1 row: \u001b[33m1 rejected\u001b[39m\n');
   expect(shown.stdout).toMatch(/rejected\u001b\[39m: a reason that is longer\n {4}than forty/);
 });
