@@ -68,20 +68,16 @@ const MAX_ANNOTATIONS = 10;
 /** GitHub's limit for a job summary, and for a step output, in bytes. */
 const MAX_SIZE = 1024 * 1024;
 
-/** Returns one workflow command for each run that did not succeed; the last one counts those beyond GitHub's limit. */
+/** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded');
-  const shown = failing.length <= MAX_ANNOTATIONS ? failing : failing.slice(0, MAX_ANNOTATIONS - 1);
-  const more = failing.length - shown.length;
-  return [
-    ...shown.map((run) => {
+  return failing
+    .slice(0, MAX_ANNOTATIONS)
+    .map((run) => {
       const lines = [...problemLinesWithStep(run), ...requestLines(run)];
       return formatErrorCommand(`Run ${nameOf(run)}`, lines.join('\n'));
-    }),
-    ...(more > 0
-      ? [formatErrorCommand('wfr', `${more} more runs did not succeed; see the job summary`)]
-      : []),
-  ].join('');
+    })
+    .join('');
 }
 
 /** Escapes as the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property. */
@@ -95,65 +91,52 @@ function formatErrorCommand(title: string, message: string): string {
 const RESERVED_BYTES = 200;
 
 /** Returns the table in what GitHub's limit leaves, counting the runs that it omits. */
-const renderJobSummary: RenderText = ({ runs }, size) => {
+const renderJobSummary: RenderText = ({ runs }, size, warn) => {
   let text = `### Workflow runs\n\n${TABLE_HEAD}`;
   let left = MAX_SIZE - size - 1 - RESERVED_BYTES - Buffer.byteLength(text);
-  if (left < 0)
-    return { text: '', warnings: ['the job summary is full (1 MiB at most); it does not list the runs'] };
+  if (left < 0) {
+    warn('the job summary is full (1 MiB at most); it does not list the runs');
+    return '';
+  }
   for (const [index, run] of runs.entries()) {
     const row = renderTableRow(run);
     left -= Buffer.byteLength(row);
-    if (left < 0) {
-      text += `\n${runs.length - index} more runs are omitted: a job summary is limited to 1 MiB.`;
-      break;
-    }
+    if (left < 0)
+      return `${text}\n${runs.length - index} more runs are omitted: a job summary is limited to 1 MiB.\n`;
     text += row;
   }
-  return { text: `${text}\n`, warnings: [] };
+  return `${text}\n`;
 };
 
 /**
  * Returns the step outputs `run-id`, `status` and `output`, without those over GitHub's limit. Several runs have a line
  * each, and their outputs are a JSON array with null for a run without output.
  */
-const renderStepOutputs: RenderText = ({ runs }) => {
+const renderStepOutputs: RenderText = ({ runs }, _size, warn) => {
   const outputs = {
-    'run-id': joinWithinLimit(linesOf(runs, ({ id = '' }) => sanitize(id))),
-    status: joinWithinLimit(linesOf(runs, statusOf)),
-    output: joinWithinLimit(allOutputChunks(runs)),
+    'run-id': runs.map(({ id = '' }) => `${sanitize(id)}\n`),
+    status: runs.map((run) => `${statusOf(run)}\n`),
+    output: outputChunks(runs),
   };
   let text = '';
-  const warnings: string[] = [];
-  for (const [name, value] of Object.entries(outputs)) {
+  for (const [name, chunks] of Object.entries(outputs)) {
     // Random, so that no line of the value can equal it.
     const delimiter = `wfr-${randomUUID()}`;
+    const value = joinWithinLimit(chunks);
     if (value !== undefined) text += `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
-    else
-      warnings.push(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
+    else warn(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
   }
-  return { text, warnings };
+  return text;
 };
 
-function* linesOf(runs: readonly Outcome[], textOf: (run: Outcome) => string): Generator<string> {
-  for (const run of runs) yield `${textOf(run)}\n`;
-}
-
-function* allOutputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array> {
-  const [only] = runs;
-  if (runs.length === 1 && only !== undefined) {
-    yield* outputChunks(only, '');
-    return;
+function* outputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array> {
+  const isList = runs.length > 1;
+  for (const [index, { run }] of runs.entries()) {
+    if (isList) yield index === 0 ? '[' : ',';
+    if (run?.status === 'FINISHED') yield* compactJson(run.output ?? Buffer.from('null'));
+    else if (isList) yield 'null';
   }
-  for (const [index, run] of runs.entries()) {
-    yield index === 0 ? '[' : ',';
-    yield* outputChunks(run, 'null');
-  }
-  yield ']';
-}
-
-function* outputChunks({ run }: Outcome, fallback: string): Generator<string | Uint8Array> {
-  if (run?.status !== 'FINISHED') yield fallback;
-  else yield* compactJson(run.output ?? Buffer.from('null'));
+  if (isList) yield ']';
 }
 
 /** Joins the chunks without a final line feed; undefined over the limit. GitHub counts two bytes a UTF-16 code unit. */
@@ -167,8 +150,8 @@ function joinWithinLimit(chunks: Iterable<string | Uint8Array>): string | undefi
   return text.replace(/\n$/, '');
 }
 
-/** Returns the text for a file that already has `size` bytes, and what it leaves out. */
-type RenderText = (result: CommandResult, size: number) => { text: string; warnings: readonly string[] };
+/** Returns the text for a file that already has `size` bytes, and warns of what it leaves out. */
+type RenderText = (result: CommandResult, size: number, warn: (text: string) => void) => string;
 
 /** Returns functions that open the annotations, the job summary and the step outputs. They throw UsageError. */
 export function githubReports(context: Context): (() => Promise<Report>)[] {
@@ -203,8 +186,7 @@ async function openFile(variable: string, render: RenderText, context: Context):
     name,
     async write(result) {
       const { size } = await file.stat();
-      const { text, warnings } = render(result, size);
-      for (const warning of warnings) await stderr.write(`warning: ${warning}\n`);
+      const text = render(result, size, (warning) => void stderr.write(`warning: ${warning}\n`));
       // The last line of an earlier writer may lack its line feed.
       if (text !== '') await file.appendFile(secrets.mask(size > 0 ? `\n${text}` : text));
     },

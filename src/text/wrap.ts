@@ -2,18 +2,15 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /** Returns how many characters of a text are shown: its colors take no column. */
-export function shownLength(text: string): number {
+function shownLength(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
-/**
- * Wraps a text, or words that have spaces themselves, into lines of at most `width` characters; a longer word is a line of
- * its own.
- */
-export function wrap(text: string | readonly string[], width: number): string[] {
+/** Wraps a text into lines of at most `width` characters; a longer word is a line of its own. */
+export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of typeof text === 'string' ? text.split(' ') : text) {
+  for (const word of text.split(' ')) {
     // A CI log would execute a line that begins with :: as a command.
     if (line !== '' && shownLength(line) + 1 + shownLength(word) > width && !word.startsWith('::')) {
       lines.push(line);
