@@ -80,7 +80,6 @@ interface Outage {
 interface Busy {
   status: number;
   awake: AwakeTime;
-  cancelTimer(): void;
 }
 
 export class Gate implements RequestGate {
@@ -93,8 +92,9 @@ export class Gate implements RequestGate {
   #cause: WaitCause | undefined;
   #until = 0;
   #noticedAt = Number.NEGATIVE_INFINITY;
-  /** Consecutive rows, by what they have in common. */
-  #inARow = { unreachable: 0, unknown: 0, rejected: 0, status: 0 };
+  /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
+  #streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
+  #unreachableRows = 0;
   #stopReason: readonly string[] | undefined;
 
   constructor(private readonly options: GateOptions) {
@@ -118,7 +118,7 @@ export class Gate implements RequestGate {
 
   onResponse(status: number, retryAfter: number | undefined): void {
     this.#limiter.onResponse(status, retryAfter);
-    if (isTooBusy(status, retryAfter)) this.#startBusy(status);
+    if (isTooBusy(status, retryAfter)) this.#stayBusy(status);
     else if (status < 500) this.#endBusy();
   }
 
@@ -163,9 +163,8 @@ export class Gate implements RequestGate {
 
   /** Takes the end of a row into account; the first reason to stop counts. */
   rowEnded(exit: Exit, error: Facts | undefined): void {
-    const inARow = this.#inARow;
     const isUnreachable = exit === ExitCode.unreachable && error?.code !== 'no-such-run';
-    inARow.unreachable = isUnreachable ? inARow.unreachable + 1 : 0;
+    this.#unreachableRows = isUnreachable ? this.#unreachableRows + 1 : 0;
     this.#stopReason ??= this.#reasonAfterRow(exit, error);
   }
 
@@ -179,41 +178,35 @@ export class Gate implements RequestGate {
 
   /** Counts consecutive unknown outcomes and rejections; `error` is undefined for a row that was accepted. */
   #triggerEnded(error: Facts | undefined): void {
-    const inARow = this.#inARow;
-    const hints = error?.hints ?? [];
-    inARow.unknown = error?.code === 'unknown-outcome' ? inARow.unknown + 1 : 0;
-    if (inARow.unknown >= MAX_UNKNOWN)
-      this.#stopReason ??= [
-        `The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown: ${NO_FURTHER}`,
-        ...hints.filter((hint) => hint === RESEND_503_HINT),
-      ];
-    const status = isRejection(error) ? (error?.response?.status ?? 0) : 0;
-    inARow.rejected = status === 0 ? 0 : status === inARow.status ? inARow.rejected + 1 : 1;
-    inARow.status = status;
+    const isUnknown = error?.code === 'unknown-outcome';
+    const why = isUnknown ? error.code : isRejection(error) ? error?.response?.status : undefined;
+    this.#streak = { why, count: why === this.#streak.why ? this.#streak.count + 1 : 1 };
+    if (!isUnknown || this.#streak.count < MAX_UNKNOWN) return;
+    const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
+    this.#stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
   }
 
   #reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
     const { failFast, keepGoing } = this.options;
-    const { rejected, status, unreachable } = this.#inARow;
     const hints = error?.hints ?? [];
-    if (!keepGoing && exit === ExitCode.unauthorized)
-      return [`The service rejected the token: ${NO_FURTHER}`, ...hints];
-    if (!keepGoing && isRejection(error) && error?.response?.status === 404)
-      return [`The service does not know the workflow or the address: ${NO_FURTHER}`, ...hints, KEEP_GOING];
-    if (!keepGoing && rejected >= MAX_REJECTED) {
-      const what = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`;
-      return [`${what}: ${NO_FURTHER}`, ...hints, KEEP_GOING];
-    }
-    const hasGivenUp = this.givenUp.aborted;
+    const status = error?.response?.status;
     const reason: unknown = this.givenUp.reason;
+    if (!keepGoing && exit === ExitCode.unauthorized) return stop('The service rejected the token', ...hints);
+    if (!keepGoing && isRejection(error) && status === 404)
+      return stop('The service does not know the workflow or the address', ...hints, KEEP_GOING);
+    const isRepeated = status !== undefined && status === this.#streak.why;
+    if (!keepGoing && isRepeated && this.#streak.count >= MAX_REJECTED)
+      return stop(
+        `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`,
+        ...hints,
+        KEEP_GOING,
+      );
     if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
-      return [`The service asks to wait ${formatDuration(reason.retryAfter)}: ${NO_FURTHER}`];
-    if (hasGivenUp && error?.response?.status !== undefined)
-      return [`The service was too busy for 5 minutes: ${NO_FURTHER}`];
-    if (hasGivenUp || unreachable >= MAX_UNREACHABLE)
-      return [`The service cannot be reached: ${NO_FURTHER}`, ...hints];
-    if (failFast && exit !== ExitCode.ok) return [`A row failed, and --fail-fast is set: ${NO_FURTHER}`];
-    return undefined;
+      return stop(`The service asks to wait ${formatDuration(reason.retryAfter)}`);
+    if (this.givenUp.aborted && status !== undefined) return stop('The service was too busy for 5 minutes');
+    if (this.givenUp.aborted || this.#unreachableRows >= MAX_UNREACHABLE)
+      return stop('The service cannot be reached', ...hints);
+    return failFast && exit !== ExitCode.ok ? stop('A row failed, and --fail-fast is set') : undefined;
   }
 
   // Waiting for the service
@@ -227,23 +220,14 @@ export class Gate implements RequestGate {
     this.options.onWait(cause, delay);
   }
 
-  #startBusy(status: number): void {
-    if (this.#busy !== undefined || this.givenUp.aborted) return;
-    const { clock } = this.options;
-    const busy = { status, awake: new AwakeTime(clock), cancelTimer: () => {} };
-    this.#busy = busy;
-    const check = () => {
-      const left = MAX_OUTAGE - busy.awake.elapsed();
-      // A suspended process has not waited.
-      if (left > 0) busy.cancelTimer = clock.after(left, check);
-      else this.#giveUp(tooBusy(this.#cause, status));
-    };
-    check();
+  #stayBusy(status: number): void {
+    if (this.givenUp.aborted) return;
+    this.#busy ??= { status, awake: new AwakeTime(this.options.clock) };
+    if (this.#busy.awake.elapsed() >= MAX_OUTAGE) this.#giveUp(tooBusy(this.#cause, status));
   }
 
   #endBusy(): void {
     this.#busy?.awake.end();
-    this.#busy?.cancelTimer();
     this.#busy = undefined;
     this.#cause = undefined;
   }
@@ -285,7 +269,10 @@ export class Gate implements RequestGate {
   }
 }
 
-const NO_FURTHER = 'no further rows were sent.';
+function stop(why: string, ...more: readonly string[]): readonly string[] {
+  return [`${why}: no further rows were sent.`, ...more];
+}
+
 const KEEP_GOING = '--keep-going sends the remaining rows anyway.';
 
 function isRejection(error: Facts | undefined): boolean {

@@ -18,26 +18,21 @@ export function isTooBusy(status: number, retryAfter: number | undefined): boole
   return status === 429 || (status === 503 && retryAfter !== undefined);
 }
 
-interface Waiter {
-  proceed(): void;
-  reject(reason: unknown): void;
-}
-
 export class RateLimiter {
-  readonly #queue: Waiter[] = [];
   #rate: number;
   /** The normal rate; without a limit, the rate measured at the first rejection. */
   #normalRate: number;
   #nextAt = 0;
   #lastRejection = Number.NEGATIVE_INFINITY;
   #lastRise = 0;
-  /** Set while all requests wait; aborted when none waits any longer. */
-  #pause: AbortController | undefined;
   #sent = 0;
-  #countedSince: number;
-
-  /** Why no further request is sent, if none is. */
-  #stopped: { reason: unknown } | undefined;
+  readonly #countedSince: number;
+  /** Settles when the last request in the queue has had its turn. */
+  #last: Promise<void> = Promise.resolve();
+  /** Wakes the first request in the queue, which sleeps while all others wait for it. */
+  #wake = new AbortController();
+  /** Aborts with the reason why no further request is sent. */
+  readonly #stopped = new AbortController();
 
   /** Allows `limit` requests a second (Infinity: no limit). */
   constructor(
@@ -54,31 +49,20 @@ export class RateLimiter {
     return this.#rate;
   }
 
+  /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
   async acquire(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#stopped !== undefined) throw this.#stopped.reason;
-    let leave = () => {};
-    const turn = new Promise<void>((proceed, reject) => {
-      const waiter = { proceed, reject };
-      this.#queue.push(waiter);
-      leave = () => {
-        const index = this.#queue.indexOf(waiter);
-        if (index >= 0) this.#queue.splice(index, 1);
-        if (this.#queue.length === 0) this.#pause?.abort();
-      };
-    });
-    this.#serve();
+    const turn = this.#last.then(() => this.#waitForTurn(signal));
+    this.#last = turn.catch(() => {});
     await untilAborted(turn, signal).catch((error) => {
-      leave();
+      this.#wake.abort();
       throw error;
     });
   }
 
   /** Rejects all requests that wait, and those that come, with `reason`. */
   stop(reason: unknown): void {
-    this.#stopped = { reason };
-    for (const waiter of this.#queue.splice(0)) waiter.reject(reason);
-    this.#pause?.abort();
+    this.#stopped.abort(reason);
+    this.#wake.abort();
   }
 
   onResponse(status: number, retryAfter: number | undefined): void {
@@ -109,24 +93,18 @@ export class RateLimiter {
       this.#rate = Number.POSITIVE_INFINITY;
   }
 
-  #serve(): void {
-    if (this.#pause !== undefined) return;
-    while (this.#queue.length > 0) {
+  async #waitForTurn(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      this.#stopped.signal.throwIfAborted();
       const now = this.clock.monotonic();
-      if (this.#nextAt > now) return this.#pauseFor(this.#nextAt - now);
-      this.#nextAt = Math.max(this.#nextAt, now) + (Number.isFinite(this.#rate) ? 1_000 / this.#rate : 0);
-      this.#sent++;
-      this.#queue.shift()?.proceed();
+      if (this.#nextAt <= now) {
+        this.#sent++;
+        this.#nextAt = now + (Number.isFinite(this.#rate) ? 1_000 / this.#rate : 0);
+        return;
+      }
+      this.#wake = new AbortController();
+      await this.clock.sleep(this.#nextAt - now, this.#wake.signal).catch(() => {});
     }
-  }
-
-  #pauseFor(ms: number): void {
-    const pause = new AbortController();
-    this.#pause = pause;
-    const resume = () => {
-      this.#pause = undefined;
-      this.#serve();
-    };
-    this.clock.sleep(ms, pause.signal).then(resume, resume);
   }
 }
