@@ -17,7 +17,7 @@ import {
   type RowEvent,
 } from './events.js';
 import { JournalInUseError } from './lock.js';
-import { Log, type LogSink } from './log.js';
+import { Log } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
 import { hasNoRun } from './reduce.js';
 import type { RowStates } from './row-states.js';
@@ -40,7 +40,7 @@ export async function openLogFile(
   const file = await OwnedFile.open(options);
   try {
     let header: Header | undefined;
-    const log = new Log(sinkOf(file), () => clock.now(), observe);
+    const log = new Log(file, () => clock.now(), observe);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
@@ -56,16 +56,6 @@ export async function openLogFile(
   }
 }
 
-function sinkOf(file: OwnedFile): LogSink {
-  const { token, failed } = file;
-  return {
-    token,
-    failed,
-    write: (lines, isDurable) => file.append(Buffer.concat(lines), isDurable),
-    close: () => file.close(),
-  };
-}
-
 /** Reads the effective events of a file. Throws BatchFileError for an invalid line, and the system's error. */
 export function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void): Promise<void> {
   return decodeEvents(createReadStream(path), name, onEvent);
@@ -77,14 +67,26 @@ export async function assertRegularFile(path: string): Promise<void> {
   if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
 }
 
-/** Throws BatchFileError if a file exists that is not a results file, or the system's error. */
-async function assertResultsFile(path: string, name: string): Promise<void> {
+/** Reads the first bytes of a file. Throws BatchFileError for one that is not regular, and the system's error. */
+export async function readStart(path: string, length = 16): Promise<Buffer> {
+  // Opening a pipe would wait for its writer.
   await assertRegularFile(path);
-  const handle = await promises.open(path, 'r').catch(() => undefined);
-  if (handle === undefined) return;
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).finally(() => handle.close());
-  if (mayBeLog(buffer.toString('latin1', 0, bytesRead))) return;
-  throw new BatchFileError(`${name}:1: is not a line of a results file; the file was not changed`);
+  const handle = await promises.open(path, 'r');
+  const { buffer, bytesRead } = await handle
+    .read(Buffer.alloc(length), 0, length, 0)
+    .finally(() => handle.close());
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Throws BatchFileError if a file exists that is not a results file. */
+async function assertResultsFile(path: string, name: string): Promise<void> {
+  const start = await readStart(path).catch((error) => {
+    if (error instanceof BatchFileError) throw error;
+    // It is opened again, with the same error.
+    return Buffer.alloc(0);
+  });
+  if (!mayBeLog(start))
+    throw new BatchFileError(`${name}:1: is not a line of a results file; the file was not changed`);
 }
 
 /** Names the file, as `--results out.jsonl`, in the errors of `work`. Throws JournalInUseError unchanged, and UsageError. */
