@@ -12,40 +12,34 @@ describe('the lines of a results file', () => {
     '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
 
   test.each([
-    ['{"event":"sent","row":1e9}', '"row" of the event "sent" must be a whole number from 1 to 100000000'],
-    ['{"event":"sent","row":0}', '"row" of the event "sent" must be'],
-    ['{"event":"sent"}', '"row" of the event "sent" must be'],
-    ['{"event":"table","rows":1,"time":"x"}', '"time" of the event "table" must be a time'],
-    ['{"event":"table","rows":1e15}', '"rows" of the event "table" must be a whole number up to 100000000'],
-    [
-      '{"event":"recorded","row":1,"key":"xyz"}',
-      '"key" of the event "recorded" must be 32 hexadecimal digits',
-    ],
+    ['{"event":"sent","row":1e9}', '"row" of the event "sent" is invalid'],
+    ['{"event":"sent","row":0}', '"row" of the event "sent" is invalid'],
+    ['{"event":"sent"}', '"row" of the event "sent" is invalid'],
+    ['{"event":"table","rows":1,"time":"x"}', '"time" of the event "table" is invalid'],
+    ['{"event":"table","rows":1e15}', '"rows" of the event "table" is invalid'],
+    ['{"event":"recorded","row":1,"key":"xyz"}', '"key" of the event "recorded" is invalid'],
     [
       '{"event":"present","rows":[[1,3],[3,4]],"table":"0123456789abcdef0123456789abcdef"}',
-      '"rows" of the event "present" must be ranges of rows in order',
+      '"rows" of the event "present" is invalid',
     ],
     [
       '{"event":"intent","row":1,"digest":"0123456789abcdef","inputs":["a",1]}',
-      '"inputs" of the event "intent" must be',
+      '"inputs" of the event "intent" is invalid',
     ],
-    ['{"event":"accepted","row":1,"id":7}', '"id" of the event "accepted" must be an id'],
-    [
-      '{"event":"refused","row":1,"code":"x","reason":"r"}',
-      '"code" of the event "refused" must be the code of an error',
-    ],
-    ['{"event":"ended","row":1,"run":5}', '"run" of the event "ended" must be a run with an id'],
-    ['{"event":"ended","row":1}', '"run" of the event "ended" must be'],
-    ['{"event":"open","owner":"me","file":"1:2"}', '"owner" of the event "open" must be a process'],
+    ['{"event":"accepted","row":1,"id":7}', '"id" of the event "accepted" is invalid'],
+    ['{"event":"refused","row":1,"code":"x","reason":"r"}', '"code" of the event "refused" is invalid'],
+    ['{"event":"ended","row":1,"run":5}', '"run" of the event "ended" is invalid'],
+    ['{"event":"ended","row":1}', '"run" of the event "ended" is invalid'],
+    ['{"event":"open","owner":"me","file":"1:2"}', '"owner" of the event "open" is invalid'],
     [
       '{"event":"batch","format":3,"workflow":"w","baseUrl":1,"shard":"1/1"}',
-      '"baseUrl" of the event "batch" must be a string',
+      '"baseUrl" of the event "batch" is invalid',
     ],
     [
       '{"event":"batch","format":3,"workflow":"w","baseUrl":"u","shard":"x"}',
-      '"shard" of the event "batch" must be a shard',
+      '"shard" of the event "batch" is invalid',
     ],
-    ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
+    ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" is invalid'],
     ['{"row":1}', 'is not a line of a results file'],
     ['[]', 'is not a line of a results file'],
   ])('results and batch: the line %s exits 2 with its line number and the reason', async (line, reason) => {

@@ -22,15 +22,17 @@ export function readEvents(path: string): BatchEvent[] {
   return readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as BatchEvent);
+    .flatMap((line, index, lines) => {
+      const isTorn = lines[index + 1]?.includes('"torn":true') && !line.endsWith('}');
+      return isTorn ? [] : (JSON.parse(line) as BatchEvent);
+    });
 }
 
 /** Returns the names of the events of each row, in their order, from when it was about to be sent. */
 export function eventNamesByRow(path: string): Record<number, string[]> {
   const found: Record<number, string[]> = {};
   for (const { event, row } of readEvents(path)) {
-    if (row !== undefined && event !== 'recorded' && event !== 'moved')
-      found[row] = [...(found[row] ?? []), event];
+    if (row !== undefined && event !== 'recorded') found[row] = [...(found[row] ?? []), event];
   }
   return found;
 }

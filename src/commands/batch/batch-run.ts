@@ -12,7 +12,6 @@ import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchProgress } from '../../view/progress/progress.js';
-import type { BatchPlan } from './plan.js';
 import { type BatchTools, type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
@@ -23,8 +22,8 @@ const ENDED_STATES = (Object.keys(ROW_STATES) as RowState[]).filter(
 );
 
 export class BatchRun {
-  readonly #source: RowSource;
-  readonly #runner: RowRunner;
+  readonly source: RowSource;
+  readonly runner: RowRunner;
   /** How the rows of this command ended. */
   readonly #exits = new Set<Exit>();
   /** How many of them are in each state. */
@@ -33,10 +32,10 @@ export class BatchRun {
   readonly #inProgress = new Set<number>();
   /** How long the service asked to wait, at most (ms). */
   retryAfter: number | undefined;
-  /** What ended the batch early, in order. */
-  readonly #failures: unknown[] = [];
+  /** The first error that ended the batch early. */
+  failure: unknown;
 
-  constructor(private readonly tools: BatchTools<BatchPlan>) {
+  constructor(private readonly tools: BatchTools) {
     const { log, gate, session } = tools;
     const { context, interruption } = session;
     const { signal } = interruption;
@@ -44,11 +43,11 @@ export class BatchRun {
       ...{ key: log.recorded.salt, context, signal, known: log.recorded.files },
       record: (path, state) => log.record({ event: 'file', path, ...state }),
     });
-    this.#source = new RowSource(tools, digestFile);
+    this.source = new RowSource(tools, digestFile);
     const stopWatching = AbortSignal.any([signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
-    this.#runner = new RowRunner(tools, () => this.#isStopped(), stopWatching, digestFile);
+    this.runner = new RowRunner(tools, () => this.#isStopped(), stopWatching, digestFile);
   }
 
   /**
@@ -57,7 +56,7 @@ export class BatchRun {
    */
   async prepare(): Promise<boolean> {
     try {
-      await this.tools.session.interruption.raceToEnd(this.#source.record());
+      await this.tools.session.interruption.raceToEnd(this.source.record());
       return true;
     } catch (error) {
       if (error instanceof UsageError) this.tools.log.record({ event: 'stopped', code: error.code });
@@ -72,7 +71,7 @@ export class BatchRun {
     const { concurrency } = this.tools.plan;
     const work = (row: Row) => this.#runRow(row, view);
     try {
-      await forEachConcurrent(this.#source.rows(), concurrency, work, () => this.#isStopped());
+      await forEachConcurrent(this.source.rows(), concurrency, work, () => this.#isStopped());
     } catch (error) {
       if (error instanceof UsageError) {
         this.tools.log.record({ event: 'stopped', code: error.code });
@@ -81,35 +80,15 @@ export class BatchRun {
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
     }
-    this.tools.log.record(this.#source.summaryOf(this.unsent));
+    this.tools.log.record(this.source.summaryOf(this.runner.unsent));
     // What a command that does not come to its end has found does not count. An empty table may be a mistake.
-    if (this.#source.total !== 0 && !isUnfinished(exitOfSeveral(this.exits())))
+    if (this.source.total !== 0 && !isUnfinished(exitOfSeveral(this.exits())))
       this.tools.log.record({ event: 'completed' });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */
   fail(error: unknown): void {
-    this.#failures.push(error);
-  }
-
-  /** The first error that ended the batch early. */
-  get failure(): unknown {
-    return this.#failures[0];
-  }
-
-  /** The number of rows, once it is known. */
-  get total(): number | undefined {
-    return this.#source.total;
-  }
-
-  /** How many rows --limit left waiting. */
-  get unsent(): number {
-    return this.#runner.unsent;
-  }
-
-  /** How many runs this command has triggered. */
-  get triggered(): number {
-    return this.#runner.triggered;
+    this.failure ??= error;
   }
 
   counts(): BatchCounts {
@@ -124,7 +103,7 @@ export class BatchRun {
       ended.set(word, (ended.get(word) ?? 0) + count);
     }
     return {
-      total: this.total,
+      total: this.source.total,
       ended: [...ended].filter(([, count]) => count > 0),
       running: rows.count('running') + awaiting,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
@@ -135,9 +114,8 @@ export class BatchRun {
   /** The exits of the rows, and of what ended the batch early. */
   exits(): Exit[] {
     const { received } = this.tools.session.interruption;
-    const { failure: unsaved } = this.tools.files ?? {};
-    const failures = [...this.#failures, ...(unsaved === undefined ? [] : [unsaved])].map((failure) =>
-      exitOfError(factsOf(failure)),
+    const failures = [this.failure, this.tools.files?.failure].flatMap((failure) =>
+      failure === undefined ? [] : [exitOfError(factsOf(failure))],
     );
     return [...this.#exits, ...failures, ...(received === undefined ? [] : [received])];
   }
@@ -146,7 +124,7 @@ export class BatchRun {
   notes(): string[] {
     const running = this.tools.log.rows.count('running');
     const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
-    const notes = [...this.#source.notes, ...(this.tools.gate.stopReason ?? [])];
+    const notes = [...this.source.notes, ...(this.tools.gate.stopReason ?? [])];
     if (this.tools.session.interruption.received !== undefined) notes.push(`Interrupted.${continued}`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.tools.files ?? {};
@@ -168,7 +146,7 @@ export class BatchRun {
     if (this.#isLeft(row)) return;
     this.#inProgress.add(row.number);
     try {
-      const result = await this.#runner.run(row);
+      const result = await this.runner.run(row);
       if (result !== undefined) this.#rowEnded(row, result, view);
     } catch (error) {
       this.fail(error);

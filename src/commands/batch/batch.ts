@@ -12,6 +12,7 @@ import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
 import { formatDuration, pluralize } from '../../text/quantity.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
@@ -67,7 +68,7 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
 async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
-  /** The first line with each mistake, and how many other rows have the same. */
+  /** Each mistake in its first row, and how many others have it. */
   const mistakes = new Map<string, { first: string; others: number }>();
   /** What is not about one row, such as what the workflow takes. */
   const common = new Set<string>();
@@ -82,9 +83,9 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       if (!(error instanceof UsageError)) throw error;
       invalid++;
       for (const problem of error.problems) {
-        const reason = problem.slice(row.label.length);
+        const reason = withoutLabel(problem, row.label);
         const known = mistakes.get(reason);
-        if (!problem.startsWith(`${row.label}: `)) common.add(problem);
+        if (reason === problem) common.add(problem);
         else if (known !== undefined) known.others++;
         else if (mistakes.size < MAX_PROBLEMS) mistakes.set(reason, { first: problem, others: 0 });
         else omitted++;
@@ -93,19 +94,16 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
   }
   if (invalid > 0) {
     throw new UsageError([
-      ...[...mistakes.values()].map(describeMistake),
+      ...[...mistakes.values()].map(({ first, others }) =>
+        others === 0 ? first : `${first} (and ${pluralize(others, 'more row')})`,
+      ),
       ...(omitted > 0 ? [`and ${omitted} more`] : []),
       ...common,
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }
-  await context.stdout.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
+  await context.stdout.write(`${pluralize(rows, 'row')} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
-}
-
-function describeMistake({ first, others }: { first: string; others: number }): string {
-  if (others === 0) return first;
-  return `${first} (and ${others} more ${others === 1 ? 'row' : 'rows'})`;
 }
 
 /** Sends and watches the rows, and prints the summary. */
@@ -150,20 +148,21 @@ async function sendRows(
   const failure = failed === undefined ? undefined : factsOf(failed);
   if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
-  const { total } = run;
+  const { total } = run.source;
+  const { unsent, triggered } = run.runner;
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
     results: file === undefined ? [] : [file.name],
     command: nextCommand(args, flags, context),
     isBatch: true,
-    isLimited: run.unsent > 0,
+    isLimited: unsent > 0,
   });
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
   const fact = isContinued
-    ? `${run.triggered === 0 ? 'no run' : pluralize(run.triggered, 'run')} triggered now`
+    ? `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`
     : `took ${formatDuration(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
     reporter.batchSummary(log.rows.known === 0 ? summary : { ...summary, fact });

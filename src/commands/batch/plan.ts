@@ -26,7 +26,7 @@ import type { DocumentFlags } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
-import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
+import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
 export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags, TableFlags, DocumentFlags {
@@ -63,11 +63,7 @@ export async function planBatch(
   const folders = await findFolders(each, context);
   // A folder is the files in it.
   const patterns = written.map((path) => (folders.has(path) ? join(path, 'file') : path));
-  const files = await withoutResults(
-    await expandFiles(written, folders, flags, interruption.signal, context),
-    flags,
-    context,
-  );
+  const files = await expandFiles(written, folders, flags, interruption.signal, context);
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
@@ -126,7 +122,7 @@ export async function planBatch(
   };
 }
 
-/** Returns the files of patterns and folders, but not the reports that are written there. */
+/** Returns the files of patterns and folders, but no results files, nor the reports that are written to a folder. */
 async function expandFiles(
   paths: readonly string[],
   folders: ReadonlySet<string>,
@@ -134,14 +130,21 @@ async function expandFiles(
   signal: AbortSignal,
   context: Context,
 ): Promise<string[]> {
+  const absolute = (path: string) => resolvePath(path, context.cwd, context);
   const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
+  const results = flags.results === undefined ? '' : absolute(flags.results);
   const files: string[] = [];
   for (const path of paths) {
-    const found = folders.has(path)
+    const isFolder = folders.has(path);
+    const found = isFolder
       ? await filesInFolder(path, signal, context)
       : await expandPatterns([path], context);
-    const isReport = (file: string) => reports.has(resolvePath(file, context.cwd, context));
-    for (const file of found) if (!folders.has(path) || !isReport(file)) files.push(file);
+    for (const file of found) {
+      const place = absolute(file);
+      const mayBeResults = place === results || /\.jsonl$/i.test(file);
+      const isWritten = (isFolder && reports.has(place)) || (mayBeResults && (await beginsAsLog(place)));
+      if (!isWritten) files.push(file);
+    }
   }
   return files;
 }

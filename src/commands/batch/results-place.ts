@@ -1,5 +1,4 @@
 /** Where the rows of a batch are recorded: the file of --results, or by default one beside the table or the files. */
-import { open, stat } from 'node:fs/promises';
 import { basename, dirname, relative } from 'node:path';
 import { UsageError } from '../../errors.js';
 import { commonFolder } from '../../output-documents/row-files.js';
@@ -7,6 +6,7 @@ import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isFile, resolvePath } from '../../platform/files.js';
 import { mayBeLog } from '../../runs/log/events.js';
+import { readStart } from '../../runs/log/log-file.js';
 import { isInCi } from '../../view/presentation.js';
 
 /** A results file. */
@@ -80,27 +80,8 @@ async function findOther(files: readonly string[], suffix: string): Promise<stri
   return undefined;
 }
 
-/** Returns the files without results files: what wfr has written is no row, although a pattern matches it. */
-export async function withoutResults(
-  files: readonly string[],
-  { results = '' }: PlaceFlags,
-  context: Context,
-): Promise<string[]> {
-  const kept: string[] = [];
-  const absolute = (path: string) => resolvePath(path, context.cwd, context);
-  const own = results === '' ? '' : absolute(results);
-  for (const file of files) {
-    const path = absolute(file);
-    if (!((path === own || /\.jsonl$/i.test(file)) && (await beginsAsLog(path)))) kept.push(file);
-  }
-  return kept;
-}
-
-async function beginsAsLog(path: string): Promise<boolean> {
-  // Opening a pipe would wait for its writer.
-  const found = await stat(path).catch(() => undefined);
-  const handle = found?.isFile() ? await open(path).catch(() => undefined) : undefined;
-  if (handle === undefined) return false;
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).finally(() => handle.close());
-  return bytesRead > 0 && mayBeLog(buffer.toString('latin1', 0, bytesRead));
+/** Returns whether a file may be a results file: what wfr has written is no row, although a pattern matches it. */
+export async function beginsAsLog(path: string): Promise<boolean> {
+  const start = await readStart(path).catch(() => undefined);
+  return start !== undefined && start.length > 0 && mayBeLog(start);
 }

@@ -10,7 +10,7 @@ import type { Event } from '../../runs/log/events.js';
 import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
 import { listFirst } from '../../text/quantity.js';
-import { type BatchPlan, shardRows } from './plan.js';
+import { shardRows } from './plan.js';
 import type { BatchTools } from './row.js';
 
 /** Rows whose files are read at the same time. */
@@ -21,40 +21,33 @@ const MAX_LISTED_COPIES = 3;
 export class RowSource {
   #matched: (MatchedRows & Pick<FoundRows, 'unreadable'>) | undefined;
   #tableRows = 0;
-  #rows = 0;
-  #copies: string[] = [];
-  #copyCount = 0;
+  /** The first copies, by their names. */
+  readonly #copies: string[] = [];
   #isRead = false;
 
   constructor(
-    private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>,
+    private readonly tools: Pick<BatchTools, 'plan' | 'log' | 'session'>,
     private readonly digestFile: DigestFile,
   ) {}
 
   /** The number of rows of this shard, without copies; undefined until it is known. */
   get total(): number | undefined {
-    return this.#matched === undefined ? undefined : this.#rows - this.#copyCount;
+    return this.#matched && this.#matched.numbers.length - this.#matched.copies.size;
   }
 
   /** Returns the event that says how many rows there are, and whether all were begun but those that --limit left. */
   summaryOf(unsent: number): Event {
     const { limit } = this.tools.plan;
-    const rows = {
-      rows: this.#tableRows,
-      ...(this.#copyCount > 0 && { copies: this.#copyCount }),
-    };
-    if (this.#isRead && unsent === 0) return { event: 'table', ...rows };
-    return { event: 'stopped', ...rows, ...(this.#isRead && { limit }) };
+    const counts = { rows: this.#tableRows, copies: this.#matched?.copies.size };
+    if (this.#isRead && unsent === 0) return { event: 'table', ...counts };
+    return { event: 'stopped', ...counts, limit: this.#isRead ? limit : undefined };
   }
 
   /** Lines about the files that are copies of others. */
   get notes(): string[] {
-    if (this.#copyCount === 0) return [];
-    const subject =
-      this.#copyCount === 1
-        ? '1 file is a copy of another, and was'
-        : `${this.#copyCount} files are copies of other files, and were`;
-    return [`${subject} not sent: ${listFirst(this.#copies, MAX_LISTED_COPIES, this.#copyCount).join(' ')}.`];
+    const count = this.#matched?.copies.size ?? 0;
+    const listed = listFirst(this.#copies, MAX_LISTED_COPIES, count).join(' ');
+    return count === 0 ? [] : [`Not sent, as copies of other files: ${listed}.`];
   }
 
   /**
@@ -115,7 +108,6 @@ export class RowSource {
       const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, this.digestFile)));
       for (const [at, row] of rows.entries())
         found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
-      this.#rows += rows.length;
     };
     for await (const row of shardRows(plan, onRow)) {
       signal.throwIfAborted();
@@ -153,7 +145,6 @@ export class RowSource {
       const why = held.get(row);
       const place = places.hex(at);
       if (copies.has(at)) {
-        this.#copyCount++;
         if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(label);
         copied.push({ event: 'copy', of: row, place: place ?? '' });
         continue;

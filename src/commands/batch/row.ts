@@ -1,11 +1,10 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 
-import type { WaitSettings } from '../../config/resolve-setting.js';
 import { type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
-import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
+import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, exitOfError, type State, stateOfError, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
@@ -13,7 +12,7 @@ import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
-import { nextAction, type ResendOptions, ROW_STATES } from '../../runs/log/reduce.js';
+import { nextAction, ROW_STATES } from '../../runs/log/reduce.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
@@ -21,17 +20,11 @@ import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
-
-/** What all rows have in common. */
-interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
-  wait: WaitSettings;
-  /** How many rows that were never sent are sent at most. */
-  limit: number;
-}
+import type { BatchPlan } from './plan.js';
 
 /** What the parts of a batch work with. */
-export interface BatchTools<Plan = RowPlan> {
-  plan: Plan;
+export interface BatchTools {
+  plan: BatchPlan;
   session: Session;
   log: Log;
   gate: Gate;
@@ -125,9 +118,12 @@ export class RowRunner {
   #resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
     if (this.#left === Number.POSITIVE_INFINITY) return this.#resolve(row);
     const resolved = this.#turn.then(async () => {
-      if (this.#left === 0) this.unsent++;
-      const inputs = this.#left === 0 ? undefined : await this.#resolve(row);
-      if (inputs !== undefined) this.#left--;
+      if (this.#left === 0) {
+        this.unsent++;
+        return undefined;
+      }
+      const inputs = await this.#resolve(row);
+      this.#left--;
       return inputs;
     });
     this.#turn = resolved.catch(() => {});

@@ -4,12 +4,12 @@ import { UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
 import { readEvents } from '../../runs/log/log-file.js';
 import {
+  type Again,
   hasNoRun,
   isSelected,
   parseRowSelection,
   ROW_STATES,
   type RowSelection,
-  type RowState,
   shownState,
 } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
@@ -70,46 +70,33 @@ export function parseSelection(
  */
 export async function validateDecisions(
   { adoptions, resendUnknown, retryFailed }: Decisions,
-  rowStates: RowStates,
+  rows: RowStates,
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
-  const checkRows = (
-    flag: string,
-    selection: RowSelection,
-    fits: (state: RowState) => boolean,
-    word: string,
-  ) => {
-    for (const [first, last] of selection === 'all' ? [] : selection) {
-      for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++) {
-        const state = rowStates.recordedState(row);
-        if (rowStates.isGone(row)) problems.push(`${flag}: row ${row} is gone from the table`);
-        else if (!fits(state)) problems.push(notIn(flag, row, word, state));
-      }
-    }
+  const reject = (flag: string, row: number, expected: string) => {
+    const word = rows.isGone(row) ? 'gone' : wordOf(shownState(rows.state(row)));
+    problems.push(`${flag}: row ${row} is ${word}, not ${expected}`);
+  };
+  const checkRows = (flag: string, selection: RowSelection, again: Again, expected: string) => {
+    for (const [first, last] of selection === 'all' ? [] : selection)
+      for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
+        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)].again !== again)
+          reject(flag, row, expected);
   };
   for (const { row, id, flag } of adoptions) {
-    const state = rowStates.recordedState(row);
+    const state = rows.recordedState(row);
     // What is settled stays as it is.
     const isSettled = id === NO_RUN ? state !== 'new' : !hasNoRun(state);
-    if (state !== 'unknown' && !isSettled) problems.push(notIn(flag, row, 'unknown', state));
+    if (state !== 'unknown' && !isSettled) reject(flag, row, 'unknown');
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
   }
-  checkRows('--resend-unknown', resendUnknown, (state) => state === 'unknown', 'unknown');
-  checkRows(
-    '--retry-failed',
-    retryFailed,
-    (state) => ROW_STATES[state].again === 'retry-failed',
-    'failed, rejected or lost',
-  );
+  checkRows('--resend-unknown', resendUnknown, 'resend-unknown', 'unknown');
+  checkRows('--retry-failed', retryFailed, 'retry-failed', 'failed, rejected or lost');
   if (adoptions.length > 0 && results !== undefined)
     problems.push(...(await runsOfOtherRows(adoptions, results)));
   if (problems.length > 0) throw new UsageError(problems);
-}
-
-function notIn(flag: string, row: number, word: string, state: RowState): string {
-  return `${flag}: row ${row} is not ${word}; its outcome is: ${wordOf(shownState(state))}`;
 }
 
 /** Returns a problem for each adopted run that the results file already has for a row. */

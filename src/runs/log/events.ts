@@ -15,47 +15,30 @@ import { followsTornLine, isClaim, type Owner, Ownership } from './lock.js';
 
 // The members of each event
 
-/** What a member must be. */
-interface Check<T> {
-  accepts(value: unknown): value is T;
-  expected: string;
-}
+/** Returns whether a member is valid. */
+type Check<T> = (value: unknown) => value is T;
 
 /** Limits the memory for row states; more rows than any real table has. */
 const MAX_ROWS = 100_000_000;
 
-const TEXT: Check<string> = { accepts: (value) => typeof value === 'string', expected: 'a string' };
-const ID = { accepts: matches(/./s), expected: 'an id' };
-const ROW = { accepts: isIntegerBetween(1, MAX_ROWS), expected: `a whole number from 1 to ${MAX_ROWS}` };
-const COUNT = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
-const SIZE = { accepts: isIntegerBetween(0, Number.MAX_SAFE_INTEGER), expected: 'a size in bytes' };
-const STATUS = { accepts: isIntegerBetween(100, 999), expected: 'an HTTP status' };
-const CODE: Check<ErrorCode> = {
-  accepts: (value): value is ErrorCode => TEXT.accepts(value) && Object.hasOwn(ERROR_CODES, value),
-  expected: 'the code of an error',
-};
-const DIGEST = { accepts: matches(/^[0-9a-f]{32}$/), expected: '32 hexadecimal digits' };
-/** Rows in order, both ends of each range included. */
-const RANGES: Check<RowRanges> = { accepts: isListOfRanges, expected: 'ranges of rows in order' };
-const NUMBER_TEXT = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
-const SHARD = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
-const RUN: Check<Run> = {
-  accepts: (value): value is Run => value !== undefined,
-  expected: 'a run with an id',
-};
-const TIME = optional({ accepts: Number.isFinite as Check<number>['accepts'], expected: 'a time' });
-const NAMES: Check<readonly string[]> = {
-  accepts: (value) => Array.isArray(value) && value.every(TEXT.accepts),
-  expected: 'names',
-};
+const TEXT = (value: unknown): value is string => typeof value === 'string';
+const ID = matches(/./s);
+const ROW = isIntegerBetween(1, MAX_ROWS);
+const COUNT = isIntegerBetween(0, MAX_ROWS);
+const SIZE = isIntegerBetween(0, Number.MAX_SAFE_INTEGER);
+const STATUS = isIntegerBetween(100, 999);
+const CODE = (value: unknown): value is ErrorCode => TEXT(value) && Object.hasOwn(ERROR_CODES, value);
+const DIGEST = matches(/^[0-9a-f]{32}$/);
+const NUMBER_TEXT = matches(/^\d{1,24}$/);
+const SHARD = matches(/^\d+\/\d+$/);
+const RUN = (value: unknown): value is Run => value !== undefined;
+const TIME = optional((value): value is number => Number.isFinite(value));
+const NAMES = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(TEXT);
 /** The digest of each input, by its name. */
-const DIGESTS = { accepts: isRecordOf(/^[0-9a-f]{64}$/), expected: 'digests by input' };
+const DIGESTS = isRecordOf(/^[0-9a-f]{64}$/);
 /** The same of the inputs of all rows: 16 hexadecimal digits of salt, then 16 of the digest. */
-const SALTED_DIGESTS = { accepts: isRecordOf(/^[0-9a-f]{32}$/), expected: 'salted digests by input' };
-const OWNER = {
-  accepts: (value: unknown): value is Owner => isClaim({ owner: value, file: '' }),
-  expected: 'a process',
-};
+const SALTED_DIGESTS = isRecordOf(/^[0-9a-f]{32}$/);
+const OWNER = (value: unknown): value is Owner => isClaim({ owner: value, file: '' });
 
 /** Why no run was created, or why its id is not known. */
 const ERROR = {
@@ -117,7 +100,7 @@ const FILE_EVENTS = {
   /** `path` is a digest. */
   file: { path: DIGEST, size: SIZE, ctime: NUMBER_TEXT, ino: NUMBER_TEXT, digest: DIGEST },
   /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
-  present: { rows: RANGES, table: optional(DIGEST), places: optional(TEXT) },
+  present: { rows: isListOfRanges, table: optional(DIGEST), places: optional(TEXT) },
   /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
   copy: { of: ROW, place: DIGEST },
   /** The command that has found these rows came to its end. */
@@ -152,6 +135,7 @@ export type Event = RowEvent | FileEvent;
 export type RecordedError = Valid<typeof ERROR>;
 export type Header = Valid<typeof FILE_EVENTS.batch>;
 export type RecordedInputs = Checked<typeof SALTED_DIGESTS>;
+/** Rows in order, both ends of each range included. */
 export type RowRanges = readonly (readonly [first: number, last: number])[];
 
 function isIntegerBetween(min: number, max: number) {
@@ -162,7 +146,7 @@ function isIntegerBetween(min: number, max: number) {
 function isListOfRanges(value: unknown): value is RowRanges {
   let last = 0;
   const isRange = (range: unknown) => {
-    if (!Array.isArray(range) || range.length !== 2 || !range.every(ROW.accepts)) return false;
+    if (!Array.isArray(range) || range.length !== 2 || !range.every(ROW)) return false;
     const [from = 0, to = 0] = range;
     const isInOrder = from > last && from <= to;
     last = to;
@@ -180,8 +164,8 @@ function matches(pattern: RegExp) {
   return (value: unknown): value is string => typeof value === 'string' && pattern.test(value);
 }
 
-function optional<T>({ accepts, expected }: Check<T>): Check<T | undefined> {
-  return { accepts: (value): value is T | undefined => value === undefined || accepts(value), expected };
+function optional<T>(accepts: Check<T>): Check<T | undefined> {
+  return (value): value is T | undefined => value === undefined || accepts(value);
 }
 
 // Events
@@ -239,7 +223,8 @@ export function encodeEvent(event: Event, now: number, by?: string): Uint8Array 
 const PREFIXES = ['{"event":"open"', '{"event":"batch"'];
 
 /** Returns whether the first bytes of a file may be those of one that this module has written. */
-export function mayBeLog(start: string): boolean {
+export function mayBeLog(bytes: Buffer): boolean {
+  const start = bytes.toString('latin1');
   return PREFIXES.some((prefix) => start.startsWith(prefix) || prefix.startsWith(start));
 }
 
@@ -342,22 +327,18 @@ function isEffective({ event, by }: Members, ownership: Ownership): boolean {
   return event === 'accepted' || !ownership.isReplaced(by);
 }
 
-const CHECKS_OF_OTHERS: readonly (readonly [name: string, check: Check<unknown>])[] = Object.entries({
-  time: TIME,
-});
-/** The same, as it is read for each event. */
-const CHECKS: ReadonlyMap<unknown, typeof CHECKS_OF_OTHERS> = new Map(
-  Object.entries(EVENTS).map(([event, checks]) => [event, Object.entries({ ...checks, time: TIME })]),
+type Checks = Readonly<Record<string, Check<unknown>>>;
+const CHECKS: ReadonlyMap<unknown, [name: string, accepts: Check<unknown>][]> = new Map(
+  Object.entries(EVENTS).map(([event, checks]: [string, Checks]) => [event, Object.entries(checks)]),
 );
 
 /** Returns the first problem with the members of a line; undefined if they are valid. */
 function findProblem(members: Members): string | undefined {
-  const { event, format } = members;
+  const { event, format, time } = members;
   if (typeof event !== 'string') return 'is not a line of a results file';
   if (event === 'batch' && format !== FORMAT && (format !== 2 || members.salt === undefined))
     return 'was written by another version of wfr; continue with that version, or use another file';
-  for (const [name, { accepts, expected }] of CHECKS.get(event) ?? CHECKS_OF_OTHERS) {
-    if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
-  }
-  return undefined;
+  const invalid = CHECKS.get(event)?.find(([name, accepts]) => !accepts(members[name]));
+  if (invalid === undefined && TIME(time)) return undefined;
+  return `"${invalid?.[0] ?? 'time'}" of the event "${event}" is invalid`;
 }

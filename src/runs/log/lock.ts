@@ -14,8 +14,7 @@
  *   there, any later claim follows the `sent` line, and its process reads that line. If one is, the request is not
  *   completed, and readers ignore the lines after that claim that carry the token of the old owner (`by`).
  * - Nothing is ever truncated: it might be another process's claim. A killed owner may leave an incomplete line; the next
- *   claim then begins with a line feed and has `torn` set, so that readers ignore the line before it. The new owner
- *   overwrites that line.
+ *   claim then begins with a line feed and has `torn` set, so that readers ignore the line before it.
  *
  * This needs atomic appends: local file systems have them, NFS between machines does not. So an owner on another machine
  * is never presumed dead; the user may continue with a copy of the file.
@@ -24,7 +23,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
-import { isBlank, type Line, readLines } from '../../text/utf8.js';
+import { readLines } from '../../text/utf8.js';
 
 export interface LockOptions {
   owner: Owner;
@@ -58,12 +57,6 @@ const OTHER_MOUNT_TIMEOUT = 20_000 + 3 * HEARTBEAT;
 const MAX_ATTEMPTS = 20;
 const CHUNK = 256 * 1024;
 
-/** Part of a file, in bytes. */
-export interface ByteRange {
-  start: number;
-  length: number;
-}
-
 /** A file that is to be claimed: `id` is its `device:inode`, `handle` is open for reading and appending. */
 export interface LockedFile {
   handle: FileHandle;
@@ -72,19 +65,15 @@ export interface LockedFile {
 }
 
 /**
- * Claims a journal. Returns the offset up to which
- * the ownership was read, at the beginning of a line, and the incomplete lines to overwrite. Throws JournalInUseError if
- * another process owns it.
+ * Claims a journal. Returns the offset up to which the ownership was read, at the beginning of a line. Throws
+ * JournalInUseError if another process owns it.
  */
-export async function acquireLock(
-  file: LockedFile,
-  options: LockOptions,
-): Promise<{ end: number; torn: readonly ByteRange[] }> {
+export async function acquireLock(file: LockedFile, options: LockOptions): Promise<number> {
   const { owner, clock } = options;
   const { handle } = file;
   for (let attempts = 0; ; attempts++) {
-    const { claim, end, isTorn, torn } = await readOwnership(handle);
-    if (claim?.owner.token === owner.token) return { end, torn };
+    const { claim, end, isTorn } = await readOwnership(handle);
+    if (claim?.owner.token === owner.token) return end;
     if (claim !== undefined && (await mayBeAlive(claim, file, options)))
       throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, owner));
     if (attempts === MAX_ATTEMPTS)
@@ -132,26 +121,17 @@ export function parseLine(line: Uint8Array): unknown {
 
 async function readOwnership(handle: FileHandle) {
   const ownership = new Ownership();
-  const torn: ByteRange[] = [];
   let end = 0;
   let isTorn = false;
-  let previous: Line | undefined;
   for await (const lines of readLines(readBytes(handle))) {
-    for (const line of lines) {
-      isTorn = !line.isComplete;
+    for (const { bytes, start, isComplete } of lines) {
+      isTorn = !isComplete;
       if (isTorn) break;
-      const { bytes, start } = line;
       end = start + bytes.length + 1;
-      if (isOwnershipLine(bytes)) {
-        const parsed = parseLine(bytes);
-        ownership.apply(parsed);
-        if (previous !== undefined && followsTornLine(parsed) && parseLine(previous.bytes) === undefined)
-          torn.push({ start: previous.start, length: previous.bytes.length });
-      }
-      if (!isBlank(bytes)) previous = line;
+      if (isOwnershipLine(bytes)) ownership.apply(parseLine(bytes));
     }
   }
-  return { claim: ownership.claim, end, isTorn, torn };
+  return { claim: ownership.claim, end, isTorn };
 }
 
 async function mayBeAlive(claim: Claim, file: LockedFile, options: LockOptions) {

@@ -22,7 +22,7 @@ export interface LogSink {
   readonly token?: string;
   /** Aborts with an OutputError when nothing more can be written, even if no event is pending. */
   readonly failed: AbortSignal;
-  /** Resolves when the lines are written, on disk if `isDurable`. Throws OutputError. */
+  /** Resolves when the lines are written, after all earlier ones; on disk if `isDurable`. Throws OutputError. */
   write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void>;
   /** Throws OutputError. */
   close(): Promise<void>;
@@ -38,12 +38,6 @@ export class Log {
   /** Aborts with an OutputError when nothing more can be written. */
   readonly failed: AbortSignal;
   readonly #awaiting = new Set<number>();
-  /** What is written next, and whether it must then be on disk. */
-  #lines: Uint8Array[] = [];
-  #isDurable = false;
-  /** The next write, which begins when the last one has ended. */
-  #next: Promise<void> | undefined;
-  #last: Promise<void> = Promise.resolve();
 
   /** `observe` is called with each event of a row, at its time (ms since 1970). */
   constructor(
@@ -62,13 +56,14 @@ export class Log {
   /** Applies an event, and queues its line. */
   record(event: Event): void {
     this.#apply(event);
-    void this.#write([this.#encode(event)], false);
+    // A failure aborts `failed`.
+    this.sink.write([this.#encode(event)], false).catch(() => {});
   }
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   commit(event: Event): Promise<void> {
     this.#apply(event);
-    return this.#write([this.#encode(event)], true);
+    return this.sink.write([this.#encode(event)], true);
   }
 
   /**
@@ -119,13 +114,12 @@ export class Log {
 
   /** Resolves when all events so far are on disk. Throws OutputError. */
   flush(): Promise<void> {
-    return this.#write([], true);
+    return this.sink.write([], true);
   }
 
   /** Resolves when all events are written; releases a file. Throws OutputError. */
-  async close(): Promise<void> {
-    for (let last: Promise<void> | undefined; last !== this.#last; await last) last = this.#last;
-    await this.sink.close();
+  close(): Promise<void> {
+    return this.sink.close();
   }
 
   /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
@@ -134,9 +128,9 @@ export class Log {
     for await (const event of events) {
       this.#apply(event);
       lines.push(this.#encode(event));
-      if (lines.length === BULK) await this.#write(lines.splice(0), false);
+      if (lines.length === BULK) await this.sink.write(lines.splice(0), false);
     }
-    await this.#write(lines, false);
+    await this.sink.write(lines, false);
   }
 
   #apply(event: Event): void {
@@ -150,29 +144,6 @@ export class Log {
 
   #encode(event: Event): Uint8Array {
     return encodeEvent(event, this.now(), this.sink.token);
-  }
-
-  /**
-   * Resolves when the lines are written, on disk if `isDurable`. Those of the same turn of the event loop, or that arrive
-   * during a write, are written together, with one fsync. Throws OutputError.
-   */
-  #write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void> {
-    this.#lines.push(...lines);
-    this.#isDurable ||= isDurable;
-    if (this.#next === undefined) {
-      this.#next = this.#last.then(() => this.#writeNext());
-      this.#last = this.#next.catch(() => {});
-    }
-    return this.#next;
-  }
-
-  #writeNext(): Promise<void> {
-    const lines = this.#lines;
-    const isDurable = this.#isDurable;
-    this.#lines = [];
-    this.#isDurable = false;
-    this.#next = undefined;
-    return this.sink.write(lines, isDurable);
   }
 }
 
@@ -189,7 +160,7 @@ export function stdoutSink(output: Output): LogSink {
     ...NO_SINK,
     /** Throws OutputError once the reader is gone: without a record of it, no further row may be sent. */
     async write(lines) {
-      for (const line of lines) for (const chunk of compactJson(line)) await output.write(chunk);
+      for (const line of lines) await output.write(Buffer.concat([...compactJson(line)]));
       if (output.isClosed)
         throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
     },

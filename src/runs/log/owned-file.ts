@@ -14,7 +14,6 @@ import { untilAborted } from '../../platform/until-aborted.js';
 import {
   acquireLock,
   appendAtOnce,
-  type ByteRange,
   HEARTBEAT,
   isClaim,
   isOwnershipLine,
@@ -25,7 +24,6 @@ import {
 
 const LINE_FEED = 0x0a;
 const RESTORE = 'put it back before you run the command again, or rows will be sent twice';
-const TORN = '{"event":"torn"}';
 
 export interface OwnedFileOptions extends LockOptions {
   /** Absolute. */
@@ -47,6 +45,10 @@ export class OwnedFile {
   /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
   readonly failed = this.#failed.signal;
   #lastOperation: Promise<void> = Promise.resolve();
+  /** What is appended next, whether it must then be on disk, and the operation that does it, unless that has begun. */
+  readonly #lines: Uint8Array[] = [];
+  #isDurable = false;
+  #append: Promise<void> | undefined;
   #isClosed = false;
   #stopHeartbeat = () => {};
 
@@ -71,8 +73,7 @@ export class OwnedFile {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
       await syncDirectory(dirname(options.path));
-      const { end, torn } = await acquireLock({ handle, path: options.path, id: fileId(stats) }, options);
-      await repairTornLines(torn, stats, options.path);
+      const end = await acquireLock({ handle, path: options.path, id: fileId(stats) }, options);
       const file = new OwnedFile(handle, options, end);
       file.#scheduleHeartbeat();
       return file;
@@ -94,14 +95,24 @@ export class OwnedFile {
 
   /**
    * Appends whole lines. Resolves when they are written (on disk if `isDurable`) and this process still owned the file
-   * afterwards. Throws OutputError, and again on each later call.
+   * afterwards. Those that arrive during a write are written together, with one fsync. Throws OutputError, and again on each
+   * later call.
    */
-  append(bytes: Uint8Array, isDurable: boolean): Promise<void> {
-    return this.#enqueue(async () => {
-      await appendAtOnce(this.handle, bytes);
-      if (isDurable) await this.handle.datasync();
-      await this.#assertOurs(bytes);
-    });
+  write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void> {
+    this.#lines.push(...lines);
+    this.#isDurable ||= isDurable;
+    this.#append ??= this.#enqueue(() => this.#appendLines());
+    return this.#append;
+  }
+
+  async #appendLines(): Promise<void> {
+    const bytes = Buffer.concat(this.#lines.splice(0));
+    const isDurable = this.#isDurable;
+    this.#isDurable = false;
+    this.#append = undefined;
+    await appendAtOnce(this.handle, bytes);
+    if (isDurable) await this.handle.datasync();
+    await this.#assertOurs(bytes);
   }
 
   /** Syncs the file to disk and releases the lock. Throws OutputError. */
@@ -111,7 +122,7 @@ export class OwnedFile {
     const time = new Date(this.options.clock.now()).toISOString();
     const line = `${JSON.stringify({ event: 'close', by: this.token, time })}\n`;
     try {
-      await this.append(Buffer.from(line), true);
+      await this.write([Buffer.from(line)], true);
     } finally {
       await this.#unlessGivenUp(this.handle.close()).catch((error) => this.#fail(error));
     }
@@ -213,22 +224,6 @@ export class OwnedFile {
 
   #lose(reason: string): never {
     throw new OutputError(new Error(reason), this.options.name);
-  }
-}
-
-/** Overwrites incomplete lines with an event without meaning, so that every line of the file is JSON. */
-async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, path: string): Promise<void> {
-  if (torn.length === 0) return;
-  // A handle opened for appending cannot write elsewhere.
-  const handle = await promises.open(path, 'r+');
-  try {
-    if (fileId(await handle.stat({ bigint: true })) !== fileId(file)) return;
-    for (const { start, length } of torn) {
-      const text = TORN.length <= length ? TORN.padEnd(length) : ' '.repeat(length);
-      await handle.write(Buffer.from(text), 0, length, start);
-    }
-  } finally {
-    await handle.close();
   }
 }
 

@@ -7,7 +7,7 @@ import { sanitizeLines } from '../../text/sanitize.js';
 import type { RecordedError, RowEvent } from './events.js';
 
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
-type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'send-changed';
+export type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'send-changed';
 
 interface RowStateFacts {
   again: Again;

@@ -151,7 +151,7 @@ describe('batch --each: files that change', () => {
     const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
     expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
-    expect(first.stderr).toContain('1 file is a copy of another, and was not sent: scans/b.pdf.');
+    expect(first.stderr).toContain('Not sent, as copies of other files: scans/b.pdf.');
     write('c.pdf', 'A');
     expect((await run()).exitCode).toBe(0);
     expect(sent).toEqual([scan('A'), scan('C')]);
@@ -425,9 +425,7 @@ describe('batch: settling rows', () => {
     expect(sent).toHaveLength(5);
     expect(await run('--retry-failed', '2')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining(
-        '--retry-failed: row 2 is not failed, rejected or lost; its outcome is: finished',
-      ),
+      stderr: expect.stringContaining('--retry-failed: row 2 is finished, not failed, rejected or lost'),
     });
     expect(sent).toHaveLength(5);
   });
@@ -451,7 +449,7 @@ const CELLS: Record<Change, (before: Before) => { sends: number; words: string[]
   'sent changed': (before) => ({ sends: 1, words: ['2 finished', ...goneOf(before)] }),
   copied: (before) => ({
     sends: before === 'invalid' ? 1 : 0,
-    words: [...wordsOf(before), '1 file is a copy'],
+    words: [...wordsOf(before), 'as copies of other files: '],
   }),
 };
 

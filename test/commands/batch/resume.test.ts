@@ -199,7 +199,7 @@ describe('batch: resuming from a results file', () => {
     expect(posts()).toHaveLength(3);
   });
 
-  test('batch: a partial last line is repaired, and an invalid line exits 2 with its line number', async () => {
+  test('batch: a partial last line is ignored, and an invalid line exits 2 with its line number', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     await wfr(BATCH_ARGS, { cwd });

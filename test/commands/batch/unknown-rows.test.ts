@@ -258,8 +258,8 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const before = eventNamesByRow(path);
     const { exitCode, stderr } = await run('--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its outcome is: waiting');
-    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its outcome is: waiting');
+    expect(stderr).toContain('--adopt 4=y: row 4 is waiting, not unknown');
+    expect(stderr).toContain('--adopt 99=z: row 99 is waiting, not unknown');
     expect(requests).toEqual([]);
     expect(eventNamesByRow(path)).toEqual(before);
   });
@@ -377,10 +377,10 @@ describe('batch: --resend-unknown takes row numbers', () => {
     const { run, requests } = await runFiveUnknown();
     const { exitCode, stderr } = await run('--resend-unknown', '1-4');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its outcome is: finished');
+    expect(stderr).toContain('--resend-unknown: row 3 is finished, not unknown');
     const far = await run('--resend-unknown', '1,7-999999999999');
     expect(far.exitCode).toBe(2);
-    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its outcome is: waiting');
+    expect(far.stderr).toContain('--resend-unknown: row 7 is waiting, not unknown');
     expect(far.stderr.split('\n').length).toBeLessThan(30);
     expect(requests).toEqual([]);
   });
