@@ -43,59 +43,6 @@ const MAX_TIMER = 2 ** 31 - 1;
 
 export type Clock = typeof systemClock;
 
-interface Child {
-  exited: Promise<ExitStatus>;
-  kill(signal: SignalName): void;
-}
-
-/** Calls `before` when the process is suspended (Ctrl-Z) and `after` when it resumes, until the returned function is called. */
-export type OnSuspend = (hooks: { before(): void; after(): void }) => () => void;
-
-/** This process, as it identifies itself to others. */
-interface Self {
-  host: string;
-  pid: number;
-  /** The PID namespace (and boot) in which its id is unique. */
-  space: string;
-  /** When it started; undefined if the system does not say. */
-  started: string | undefined;
-  /** Whether the process with this id and start is alive; undefined if a later process may have its id. */
-  isAlive(pid: number, started: string | undefined): boolean | undefined;
-}
-
-export interface Context {
-  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  stdout: Output;
-  stderr: Output;
-  /** What no message and no report may contain. */
-  secrets: SecretMask;
-  /** Whether what ends the command is one JSON line; main decides it from the arguments. */
-  errorsAsData: boolean;
-  env: Readonly<Record<string, string | undefined>>;
-  /** The working folder; empty if it no longer exists. */
-  cwd: string;
-  /** The user's home folder; empty if there is none. */
-  home: string;
-  tmpdir: string;
-  platform: NodeJS.Platform;
-  /** The effective user id; undefined on Windows. */
-  uid: number | undefined;
-  self: Self;
-  /** How many files this process may have open at once. */
-  openFileLimit: number;
-  /** The version of Node, such as 20.19.0. */
-  nodeVersion: string;
-  clock: Clock;
-  limits: Limits;
-  /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
-  onSignal(listener: (signal: SignalName) => void): () => void;
-  onSuspend: OnSuspend;
-  /** Starts a command with our standard streams. Rejects if it cannot be started. */
-  spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
-  /** Runs a command and returns its output: see exec.ts. */
-  exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
-}
-
 export const systemClock = {
   /** Milliseconds since 1970. */
   now: () => Date.now(),
@@ -132,47 +79,69 @@ export const systemClock = {
   random: Math.random,
 };
 
+/** What a command uses of its process. */
+export type Context = ReturnType<typeof processContext>;
+
 /** Returns the context of this process. */
-export function processContext(): Context {
+export function processContext() {
   // NO_COLOR has the last word; with both, Node prints a warning of its own over the live line.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
   const secrets = new SecretMask();
   return {
-    // Evaluated only when used: these have side effects or can fail.
-    get stdin() {
+    // Getters are evaluated only when used: these have side effects or can fail.
+    get stdin(): NodeJS.ReadableStream & { isTTY?: boolean } {
       return process.stdin;
-    },
-    get cwd() {
-      // Another process may have removed it; absolute paths still work.
-      return readOr('', process.cwd);
-    },
-    get home() {
-      // homedir() throws for a user without HOME whom the system does not know.
-      return readOr('', homedir);
     },
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false, secrets),
+    /** What no message and no report may contain. */
     secrets,
+    /** Whether what ends the command is one JSON line; main decides it from the arguments. */
     errorsAsData: false,
-    env: process.env,
+    env: process.env as Readonly<NodeJS.ProcessEnv>,
+    /** The working folder; empty if it no longer exists, when absolute paths still work. */
+    get cwd() {
+      return readOr('', process.cwd);
+    },
+    /** The user's home folder; empty for a user without HOME whom the system does not know. */
+    get home() {
+      return readOr('', homedir);
+    },
     tmpdir: tmpdir(),
     platform: process.platform,
+    /** The effective user id; undefined on Windows. */
     uid: process.geteuid?.(),
-    nodeVersion: process.versions.node,
+    /** This process, as it identifies itself to others: its id is unique in its space, a boot and a PID namespace. */
     get self() {
       const { pid } = process;
       const started = readProcess(pid)?.started;
       return { host: hostname(), pid, space: readPidNamespace(), started, isAlive };
     },
+    /** How many files this process may have open at once. */
     get openFileLimit() {
       return readOpenFileLimit();
     },
-    clock: systemClock,
+    /** The version of Node, such as 20.19.0. */
+    nodeVersion: process.versions.node,
+    clock: systemClock as Clock,
     limits: DEFAULT_LIMITS,
-    onSignal,
-    onSuspend,
+    /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
+    onSignal: (listener: (signal: SignalName) => void) =>
+      listenTo({ SIGINT: listener, SIGTERM: listener, SIGHUP: listener }),
+    /** Calls `before` when the process is suspended (Ctrl-Z) and `after` when it resumes, until the returned function is called. */
+    onSuspend({ before, after }: { before(): void; after(): void }): () => void {
+      // Windows has neither of the two signals.
+      if (process.platform === 'win32') return () => {};
+      const suspend = () => {
+        before();
+        process.kill(process.pid, 'SIGSTOP');
+      };
+      return listenTo({ SIGTSTP: suspend, SIGCONT: after });
+    },
+    /** Starts a command with our standard streams. Rejects if it cannot be started. */
     spawn: spawnCommand,
-    exec: async (command, args, options) => {
+    /** Runs a command and returns its output: see exec.ts. */
+    async exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
       const { exec } = await import('./exec.js');
       return exec(command, args, options, systemClock.after, process.platform);
     },
@@ -188,6 +157,7 @@ function readOr<T, Other>(other: Other, read: () => T): T | Other {
   }
 }
 
+/** Returns whether the process with this id and start is alive; undefined if a later process may have its id. */
 function isAlive(pid: number, started: string | undefined): boolean | undefined {
   try {
     process.kill(pid, 0);
@@ -200,34 +170,16 @@ function isAlive(pid: number, started: string | undefined): boolean | undefined 
   return started === undefined || found === undefined ? undefined : found.started === started;
 }
 
-function onSignal(listener: (signal: SignalName) => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, listener);
+/** Calls the listeners of signals until the returned function is called. */
+function listenTo(listeners: Partial<Record<NodeJS.Signals, (signal: SignalName) => void>>): () => void {
+  const all = Object.entries(listeners);
+  for (const [signal, listener] of all) process.on(signal, listener);
   return () => {
-    for (const signal of signals) process.removeListener(signal, listener);
+    for (const [signal, listener] of all) process.removeListener(signal, listener);
   };
 }
 
-const onSuspend: OnSuspend = ({ before, after }) => {
-  // Windows has neither of the two signals.
-  if (process.platform === 'win32') return () => {};
-  const suspend = () => {
-    before();
-    process.kill(process.pid, 'SIGSTOP');
-  };
-  process.on('SIGTSTP', suspend);
-  process.on('SIGCONT', after);
-  return () => {
-    process.removeListener('SIGTSTP', suspend);
-    process.removeListener('SIGCONT', after);
-  };
-};
-
-async function spawnCommand(
-  command: string,
-  args: readonly string[],
-  env: Record<string, string>,
-): Promise<Child> {
+async function spawnCommand(command: string, args: readonly string[], env: Record<string, string>) {
   // Loaded only when needed, as it costs 3 ms.
   const { loadSpawn, ownCommand } = await import('./exec.js');
   const spawn = await loadSpawn(process.platform);
@@ -237,10 +189,11 @@ async function spawnCommand(
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
   });
-  return new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     child.on('error', reject);
-    child.on('spawn', () => resolve({ exited, kill: (signal) => void child.kill(signal) }));
+    child.on('spawn', resolve);
   });
+  return { exited, kill: (signal: SignalName) => void child.kill(signal) };
 }
 
 /** Returns the boot id and the PID namespace of this process; empty on other systems. */
@@ -292,7 +245,8 @@ const CLOSED_CODES = ['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED'];
  * failure is an OutputError on stdout, and ignored on stderr: a run matters more than the messages about it.
  */
 export class Output {
-  #isClosed = false;
+  /** Whether its reader is gone or writing failed, so that further output is discarded. */
+  isClosed = false;
   #failure: Error | undefined;
 
   constructor(
@@ -302,11 +256,6 @@ export class Output {
     private readonly secrets?: SecretMask,
   ) {
     stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
-  }
-
-  /** Whether its reader is gone or writing failed, so that further output is discarded. */
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   get isTerminal(): boolean {
@@ -336,7 +285,7 @@ export class Output {
 
   /** Resolves when all of `chunk` was handed to the system, without secrets. Throws OutputError. */
   async write(chunk: string | Uint8Array): Promise<void> {
-    if (!this.#isClosed) {
+    if (!this.isClosed) {
       await new Promise<void>((resolve) => {
         this.stream.write(typeof chunk === 'string' ? this.mask(chunk) : chunk, (error) => {
           if (error) this.#fail(error);
@@ -348,7 +297,7 @@ export class Output {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     if (!CLOSED_CODES.includes(error.code ?? '')) this.#failure ??= error;
   }
 }

@@ -123,13 +123,10 @@ class RunFollower {
 
   async #pollInTime(): Promise<RunResponse> {
     const { clock, signal, poll, timeout } = this.options;
-    const deadline = new Deadline(signal, clock);
+    const deadline = new Deadline('the service', signal, clock);
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    deadline.allow(
-      this.timeLeft() + grace,
-      () => new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE }),
-    );
+    deadline.allow(this.timeLeft() + grace, 'no-response', LAST_POLL_GRACE);
     try {
       return await poll(deadline.signal);
     } finally {

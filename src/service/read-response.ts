@@ -14,23 +14,9 @@ const MAX_PART = 64 * 1024;
 /** Bytes per millisecond of the slowest response to a trigger. */
 const MIN_RATE = 64;
 
-export interface HttpResponse {
-  status: number;
-  /** Names in lower case; of repeated headers, the first. */
-  headers: Readonly<Record<string, string>>;
-  /** In UTF-8 for a 2xx. */
-  body: Uint8Array;
-  /** Whether the whole body was read, as always of a 2xx. */
-  isWhole: boolean;
-  /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
-  isRepaired: boolean;
-  /** Milliseconds from the request to the end of the response. */
-  durationMs: number;
-}
+export type HttpResponse = Awaited<ReturnType<ResponseReader['response']>>;
 
-/** `host` is `name:port`. */
 export interface ReadOptions {
-  host: string;
   clock: Clock;
   limits: Limits;
   /** Where a 2xx waits to be printed; undefined for one that need not wait. */
@@ -69,32 +55,31 @@ export class ResponseReader {
 
   /** What has arrived of a 2xx. */
   get received(): ReceivedResponse | undefined {
-    const { status, headers } = this.#head;
-    return this.#isAccepted ? { status, headers, body: this.#bytes.start(MAX_PART) } : undefined;
+    if (!this.#isAccepted) return undefined;
+    return { status: this.#status, headers: this.#headers, body: this.#bytes.start(MAX_PART) };
   }
 
   /**
    * Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici.
    */
-  async response(): Promise<HttpResponse> {
+  async response() {
     const isWhole = await this.#ended;
-    const head = { ...this.#head, isWhole, durationMs: this.options.clock.monotonic() - this.#started };
-    const coding = head.headers['content-encoding'];
-    if (!this.#isAccepted) {
-      const body = await decode(this.#bytes.start(MAX_PART), coding, MAX_RESPONSE).catch(() =>
-        Buffer.alloc(0),
-      );
-      return { ...head, body: body.subarray(0, MAX_PART), isRepaired: false };
-    }
-    const bytes = stripByteOrderMark(await this.#decode(coding));
-    if (isUtf8(bytes)) return { ...head, body: bytes, isRepaired: false };
-    const repaired = new ReceivedBytes();
-    for (const piece of replaceInvalidUtf8(bytes)) {
-      // A replacement character is longer than the byte that it replaces.
-      this.#assertSize(repaired.size + piece.length);
-      repaired.add(piece);
-    }
-    return { ...head, body: repaired.all(), isRepaired: true };
+    const durationMs = this.options.clock.monotonic() - this.#started;
+    const body = this.#isAccepted ? stripByteOrderMark(await this.#decode()) : await this.#decodeStart();
+    const isRepaired = this.#isAccepted && !isUtf8(body);
+    return {
+      status: this.#status,
+      /** Names in lower case; of repeated headers, the first. */
+      headers: this.#headers as Readonly<Record<string, string>>,
+      /** In UTF-8 for a 2xx. */
+      body: isRepaired ? this.#repair(body) : body,
+      /** Whether the whole body was read, as always of a 2xx. */
+      isWhole,
+      /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
+      isRepaired,
+      /** Milliseconds from the request to the end of the response. */
+      durationMs,
+    };
   }
 
   onRequestStart(controller: Controller): void {
@@ -138,10 +123,6 @@ export class ResponseReader {
     else this.#end(false);
   }
 
-  get #head() {
-    return { status: this.#status, headers: this.#headers };
-  }
-
   get #isAccepted(): boolean {
     return this.#status >= 200 && this.#status <= 299;
   }
@@ -158,12 +139,9 @@ export class ResponseReader {
     const { limits, clock } = this.options;
     const { silence, errorBody, response } = limits;
     const left = this.endBy + this.#bytes.size / MIN_RATE - clock.monotonic();
-    if (this.#isAccepted && left <= silence)
-      this.deadline.allow(left, () => this.#error('unfinished', undefined, response));
-    else if (this.#isAccepted)
-      this.deadline.allow(silence, () => this.#error('no-response', undefined, silence));
-    else if (this.#bytes.size === 0)
-      this.deadline.allow(errorBody, () => this.#error('unfinished', undefined, errorBody));
+    if (!this.#isAccepted && this.#bytes.size === 0) this.deadline.allow(errorBody, 'unfinished');
+    else if (this.#isAccepted && left <= silence) this.deadline.allow(left, 'unfinished', response);
+    else if (this.#isAccepted) this.deadline.allow(silence, 'no-response');
   }
 
   /** Throws for the size of a 2xx that is too large, now or ever. */
@@ -173,31 +151,39 @@ export class ResponseReader {
     this.options.place?.assertRoomFor(size);
   }
 
-  /** A response that has a place is decoded again if it is large: only the first one may be. */
-  async #decode(
-    coding: string | undefined,
-    max = this.options.place ? MAX_SMALL : MAX_RESPONSE,
-  ): Promise<Buffer> {
+  /** Returns a 2xx without its coding. One that has a place is decoded again if it is large: only the first one may be. */
+  async #decode(max = this.options.place ? MAX_SMALL : MAX_RESPONSE): Promise<Buffer> {
     try {
-      return await decode(this.#bytes.all(), coding, max);
+      return await decode(this.#bytes.all(), this.#headers['content-encoding'], max);
     } catch (error) {
       if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') throw this.#error('encoded', errorCode(error));
       this.#assertSize(max + 1);
-      return this.#decode(coding, MAX_RESPONSE);
+      return this.#decode(MAX_RESPONSE);
     }
   }
 
-  #error(fault: NetworkFault, code?: string, after?: number): NetworkError {
-    return new NetworkError(fault, { host: this.options.host, code, after });
+  /** Returns the start of any other response without its coding, as far as it can be decoded. */
+  async #decodeStart(): Promise<Buffer> {
+    const start = this.#bytes.start(MAX_PART);
+    const decoded = await decode(start, this.#headers['content-encoding'], MAX_RESPONSE).catch(() => start);
+    return decoded.subarray(0, MAX_PART);
   }
-}
 
-/** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
-function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, void> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for (let from = 0; from < bytes.length; from += MAX_PART) {
-    const piece = bytes.subarray(from, from + MAX_PART);
-    yield Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < bytes.length }));
+  /** Replaces what is not UTF-8, as every JSON parser does, in pieces that fit on the heap. */
+  #repair(bytes: Buffer): Buffer {
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    const repaired = new ReceivedBytes();
+    for (let from = 0; from < bytes.length; from += MAX_PART) {
+      const piece = bytes.subarray(from, from + MAX_PART);
+      repaired.add(Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < bytes.length })));
+      // A replacement character is longer than the byte that it replaces.
+      this.#assertSize(repaired.size);
+    }
+    return repaired.all();
+  }
+
+  #error(fault: NetworkFault, code?: string): NetworkError {
+    return new NetworkError(fault, { host: this.deadline.host, code });
   }
 }
 

@@ -1,7 +1,7 @@
 /** The time limits of one request, and time without the periods in which the process was stopped. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../platform/context.js';
-import type { NetworkError } from './errors.js';
+import { NetworkError, type NetworkFault } from './errors.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
 export class Deadline {
@@ -10,7 +10,9 @@ export class Deadline {
   readonly #forward = () => this.#controller.abort(this.outer.reason);
   #cancel = () => {};
 
+  /** `host`, as `name:port`, is the one that errors name. */
   constructor(
+    readonly host: string,
     private readonly outer: AbortSignal,
     private readonly clock: Clock,
   ) {
@@ -19,19 +21,20 @@ export class Deadline {
     if (outer.aborted) this.#forward();
   }
 
-  /** Restarts the limit: aborts with the result of `createError` after `ms`. */
-  allow(ms: number, createError: () => NetworkError): void {
-    this.#cancel();
-    this.#cancel = this.clock.after(ms, () => this.expire(createError()));
-  }
-
-  expire(reason: NetworkError): void {
-    this.#controller.abort(reason);
-  }
-
   /** Whether the outer signal has aborted. */
   get isInterrupted(): boolean {
     return this.outer.aborted;
+  }
+
+  /** Restarts the limit: aborts after `ms` with this fault, whose limit is `after`. */
+  allow(ms: number, fault: NetworkFault, after = ms): void {
+    this.#cancel();
+    this.#cancel = this.clock.after(ms, () => this.expire(fault, after));
+  }
+
+  /** Aborts now. */
+  expire(fault: NetworkFault, after: number): void {
+    this.#controller.abort(new NetworkError(fault, { host: this.host, after }));
   }
 
   end(): void {
@@ -47,14 +50,14 @@ const STALL_GRACE = 1_000;
 export class StallTimer {
   #isInGrace = false;
 
-  /** Calls `onStall` when no byte has moved for `limit` ms and a grace period. */
+  /** Expires the deadline when no byte has moved for `limit` ms and a grace period. */
   constructor(
     private readonly socket: Socket,
     private readonly limit: number,
-    onStall: () => void,
+    deadline: Deadline,
   ) {
     socket.on('timeout', () => {
-      if (this.#isInGrace) return onStall();
+      if (this.#isInGrace) return deadline.expire('stalled', limit);
       this.#isInGrace = true;
       socket.setTimeout(Math.min(limit, STALL_GRACE));
     });

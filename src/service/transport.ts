@@ -62,17 +62,15 @@ export class Transport {
    */
   async post(path: string, headers: Headers, body: TriggerBody, hooks: SendHooks, signal: AbortSignal) {
     const { clock, limits } = this;
-    const deadline = new Deadline(signal, clock);
-    const reader = new ResponseReader({ host: this.#host, clock, limits }, deadline);
+    const deadline = new Deadline(this.#host, signal, clock);
+    const reader = new ResponseReader({ clock, limits }, deadline);
     reader.endBy = clock.monotonic() + limits.response;
     let stall: StallTimer | undefined;
     const open = async () => {
       // undici opens another one if the first was lost.
       if (stall !== undefined) throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
       const socket = await this.#connect(signal);
-      stall = new StallTimer(socket, limits.stall, () =>
-        deadline.expire(this.#fault('stalled', limits.stall)),
-      );
+      stall = new StallTimer(socket, limits.stall, deadline);
       return socket;
     };
     let cancelSearch: (() => void) | undefined;
@@ -93,7 +91,7 @@ export class Transport {
       reader.endBy = clock.monotonic() + limits.response;
       hooks.onSent();
       stall?.end();
-      deadline.allow(limits.response, () => this.#fault('no-response', limits.response));
+      deadline.allow(limits.response, 'no-response');
     };
     const request: Request = {
       method: 'POST',
@@ -125,11 +123,11 @@ export class Transport {
     const { clock, limits } = this;
     // The time limits do not include the wait for a free connection.
     const connection = await this.#takeConnection();
-    const deadline = new Deadline(signal, clock);
+    const deadline = new Deadline(this.#host, signal, clock);
     try {
       place?.assertRoom();
-      deadline.allow(limits.silence, () => this.#fault('no-response', limits.silence));
-      const reader = new ResponseReader({ host: this.#host, clock, limits, place }, deadline);
+      deadline.allow(limits.silence, 'no-response');
+      const reader = new ResponseReader({ clock, limits, place }, deadline);
       return await this.#send({ method: 'GET', path, headers }, reader, connection, () => 'reset');
     } finally {
       deadline.end();
@@ -177,17 +175,13 @@ export class Transport {
 
   /** Opens a socket within the time limit; aborted by the signal. */
   async #connect(signal: AbortSignal): Promise<Socket> {
-    const deadline = new Deadline(signal, this.clock);
-    deadline.allow(this.limits.connect, () => this.#fault('connect-timeout', this.limits.connect));
+    const deadline = new Deadline(this.#host, signal, this.clock);
+    deadline.allow(this.limits.connect, 'connect-timeout');
     try {
       return await openSocket(this.#route, this.clock, deadline.signal);
     } finally {
       deadline.end();
     }
-  }
-
-  #fault(fault: NetworkFault, after: number): NetworkError {
-    return new NetworkError(fault, { host: this.#host, after });
   }
 }
 

@@ -64,7 +64,7 @@ export class Trust {
     }
   }
 
-  /** Parsing the certificates of a system takes longer than a connection. */
+  /** Returns the context of a store, which is made once: that of a system takes longer than a connection. */
   #context(index: number, isProxy: boolean): Promise<SecureContext | undefined> {
     const key = `${index} ${isProxy}`;
     const context = this.#contexts.get(key) ?? this.#createContext(index, isProxy);

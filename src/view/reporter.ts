@@ -2,7 +2,7 @@
 
 import type { Facts, WfrError } from '../errors.js';
 import { ERROR_LABEL, formatError } from '../outcome/describe-error.js';
-import type { Clock, Context, OnSuspend, Output } from '../platform/context.js';
+import type { Clock, Context, Output } from '../platform/context.js';
 import { HttpError, type NetworkError } from '../service/errors.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { Run } from '../service/run.js';
@@ -44,7 +44,7 @@ export class Reporter {
     readonly style: Style,
     readonly clock: Clock,
     readonly output: Output,
-    readonly onSuspend: OnSuspend,
+    readonly onSuspend: Context['onSuspend'],
   ) {}
 
   static async open(presentation: Presentation, context: Context): Promise<Reporter> {

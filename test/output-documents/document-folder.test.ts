@@ -393,7 +393,7 @@ describe('--save-documents', () => {
       const limited = 'ulimit -f 8; wfr watch --save-documents out run-1';
       const { stderr, exitCode } = await bash(limited, env, { cwd });
       expect(exitCode).toBe(74);
-      expect(stderr).toContain('wfr: error: cannot write out/b.txt: the file is too large (EFBIG)\n');
+      expect(stderr).toContain('wfr: error: cannot write out/b.txt: file too large (EFBIG)\n');
       expect(readdirSync(join(cwd, 'out'))).toEqual([]);
       const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
       expect((await bash(command, env, { cwd })).exitCode).toBe(0);

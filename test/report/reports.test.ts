@@ -468,7 +468,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     ['junit=.', 'it is a folder'],
     ['junit=socket', 'it is neither a file nor a pipe', LACKS.unixSockets],
     ['junit=file/x.xml', 'a part of the path is not a folder (ENOTDIR)', LACKS.pathErrors],
-    [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)', LACKS.pathErrors],
+    [`junit=${'n'.repeat(300)}`, 'name too long (ENAMETOOLONG)', LACKS.pathErrors],
   ])('--report %s: exits 2 with the reason', async ([raw, message, isLacking = false], { skip }) => {
     skip(isLacking);
     for (const command of [RUN, ['watch', 'run-1']]) {

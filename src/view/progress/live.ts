@@ -1,6 +1,6 @@
 /** Progress on a terminal: a spinner line on stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
-import type { Clock, OnSuspend, Output } from '../../platform/context.js';
+import type { Clock, Context, Output } from '../../platform/context.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
 import { textWidth } from '../table.js';
 import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
@@ -25,7 +25,7 @@ export interface LiveOptions {
   color: boolean;
   /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
-  onSuspend: OnSuspend;
+  onSuspend: Context['onSuspend'];
 }
 
 /** Such a line, from its construction to stop(). */

@@ -449,7 +449,7 @@ describe('run --once: the file', () => {
     );
     const { exitCode, stderr } = await once();
     expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
-    expect(stderr).toContain('--once my.once: the file system is read-only (EROFS)');
+    expect(stderr).toContain('--once my.once: read-only file system (EROFS)');
   });
 
   test.skipIf(LACKS.fileModes || process.getuid?.() === 0)(
