@@ -8,9 +8,8 @@ import { HISTORY } from './commands/history/flags.js';
 import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
-import { addHiddenGlobalFlags, type CommandEntry, rawFlags, type Start } from './commands/shared/flags.js';
-import type { OutputFlags } from './commands/shared/output-flags.js';
-import type { ReportFlags } from './commands/shared/reports.js';
+import { addHiddenGlobalFlags, type CommandEntry, rawFlags } from './commands/shared/flags.js';
+import type { ReportFlags } from './commands/shared/output-flags.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
 import { helpLayout, helpWidth, shortenHelp, writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
@@ -46,11 +45,11 @@ errors, environment. Instructions for agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
-  let action: ((context: Context) => Promise<Exit>) | undefined;
+  let action: (() => Promise<Exit>) | undefined;
   const written: string[] = [];
   /** The command that commander was parsing when it threw. */
   let parsed: Command | undefined;
-  const start: Start = (chosen) => {
+  const start = (chosen: typeof action) => {
     action = chosen;
   };
   const program = createProgram(args, context, start, written, (command) => {
@@ -79,7 +78,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     return ExitCode.ok;
   }
   if (action === undefined) throw new Error('commander ran no action');
-  return action(context);
+  return action();
 }
 
 /** Returns what follows the help of `wfr run invoice --help`: that on the workflow, if a profile names it. */
@@ -95,8 +94,8 @@ async function helpOnWorkflow({ commands }: Command, context: Context): Promise<
 
 function createProgram(
   args: readonly string[],
-  { stdout }: Context,
-  start: Start,
+  context: Context,
+  start: (action: () => Promise<Exit>) => void,
   written: string[],
   onError: (command: Command) => void,
 ): Command {
@@ -114,7 +113,7 @@ function createProgram(
     .enablePositionalOptions()
     .configureHelp(helpLayout(isShort))
     .configureOutput({
-      getOutHelpWidth: () => helpWidth(stdout),
+      getOutHelpWidth: () => helpWidth(context.stdout),
       writeOut: (text) => written.push(text),
       writeErr: () => {},
     })
@@ -126,7 +125,9 @@ function createProgram(
     const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
     // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
     if (!args.includes(name) && !isReference && parent === program) return;
-    entry.define(command, start);
+    entry.define(command);
+    const { run } = entry;
+    if (run !== undefined) command.action(() => start(() => run(command, context)));
     for (const part of entry.parts ?? []) add(command, part);
     const { help } = entry;
     if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
@@ -140,15 +141,15 @@ function defineOthers(defined: string): Command[] {
   const others = [RUN, WATCH, STATUS, BATCH, RESULTS, HISTORY].filter(({ name }) => name !== defined);
   return others.map(({ name, define }) => {
     const command = new Command(name);
-    define(command, () => {});
+    define(command);
     return command;
   });
 }
 
 /** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */
 async function failParsing(error: UsageError, command: Command, context: Context): Promise<Exit> {
-  const flags = rawFlags<ReportFlags & OutputFlags>(command);
+  const flags = rawFlags<ReportFlags>(command);
   if (flags.report === undefined) throw error;
   const { runCommand } = await import('./commands/shared/session.js');
-  return runCommand(flags, { subjects: [] }, context, () => Promise.reject(error));
+  return runCommand(flags, [], context, () => Promise.reject(error));
 }

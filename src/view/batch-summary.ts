@@ -8,7 +8,7 @@ import { wrapLines } from '../text/wrap.js';
 import { paintOf, type Style } from './presentation.js';
 
 /** Why some rows have a state. */
-export interface StateReason {
+interface StateReason {
   state: State;
   /** The code of their error; undefined if their runs ended. */
   code: ErrorCode | undefined;

@@ -1,6 +1,5 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
-import { requireToken } from '../../config/credentials.js';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
@@ -36,9 +35,8 @@ export function batch(
   args: readonly string[],
   context: Context,
 ): Promise<Exit> {
-  const subjects = [{ id: undefined, workflowId: workflow }];
-  const triggersAgain = flags.results === '-';
-  return runCommand(flags, { subjects, triggersAgain }, context, async (command) => {
+  const unplanned = [{ id: undefined, workflowId: workflow }];
+  return runCommand(flags, unplanned, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.
     const planning = planBatch(workflow, paths, flags, command, context);
@@ -48,7 +46,6 @@ export function batch(
     });
     try {
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
-      await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       // As the user wrote them, with a file in the folder of each pattern.
       const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);

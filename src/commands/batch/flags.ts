@@ -1,9 +1,11 @@
 /** The flags and the help of `wfr batch`. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags, type Start } from '../shared/flags.js';
-import type { BatchFlags } from './plan.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
 
-const HELP = `
+export const BATCH: CommandEntry = {
+  name: 'batch',
+  summary: 'trigger runs from a table or a list of files',
+  help: `
 The results file records every step of every row: the same command, run again,
 continues after any interruption and sends no row twice. For tables, and for
 rows that failed or are unknown, see wfr help tables.
@@ -11,70 +13,57 @@ rows that failed or are unknown, see wfr help tables.
 Examples:
   wfr batch invoice --each invoice scans/*.pdf
   wfr batch invoice --rows customers.csv --check
-  wfr batch invoice --rows customers.csv -i region=EU --limit 5`;
-
-export const BATCH: CommandEntry = {
-  name: 'batch',
-  summary: 'trigger runs from a table or a list of files',
-  help: HELP,
-  define,
-};
-
-function define(command: Command, start: Start): void {
-  command
-    .description('Trigger a run for each row of a table or each file, and wait for them to end.')
-    .argument('<workflow>', 'UUID, URL or configured name of the workflow')
-    .argument('[file...]', 'the files of --each, or patterns')
-    .optionsGroup('Rows:')
-    .addOption(common(new Option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')))
-    .option('--delimiter <char>', 'separator of CSV cells, if it is none of , ; or tab')
-    .option('--label <column>', 'also show this input in row names')
-    .option('--files-under <folder>', 'also allow files in this folder')
-    .addOption(common(new Option('--each <parameter>', 'one run for each file, sent as this document')))
-    .addOption(
-      common(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect)),
-    )
-    .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
-    .option('--limit <number>', 'send at most so many rows never sent before')
-    .addOption(common(new Option('--check', 'check all rows and files, and send nothing')))
-    .optionsGroup('Results:')
-    .addOption(
-      common(new Option('--results <file|->', 'record of each row (default: a file beside the table)')),
-    )
-    .option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable', collect)
-    .option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9', collectRowNumbers)
-    .addOption(
-      common(
-        new Option(
+  wfr batch invoice --rows customers.csv -i region=EU --limit 5`,
+  define(command) {
+    command
+      .description('Trigger a run for each row of a table or each file, and wait for them to end.')
+      .argument('<workflow>', 'UUID, URL or configured name of the workflow')
+      .argument('[file...]', 'the files of --each, or patterns')
+      .optionsGroup('Rows:')
+      .addOption(common('--rows <file|->', 'read a table: JSON Lines, or CSV with a header'))
+      .option('--delimiter <char>', 'separator of CSV cells, if it is none of , ; or tab')
+      .option('--label <column>', 'also show this input in row names')
+      .option('--files-under <folder>', 'also allow files in this folder')
+      .addOption(common('--each <parameter>', 'one run for each file, sent as this document'))
+      .addOption(common('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
+      .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
+      .option('--limit <number>', 'send at most so many rows never sent before')
+      .addOption(common('--check', 'check all rows and files, and send nothing'))
+      .optionsGroup('Results:')
+      .addOption(common('--results <file|->', 'record of each row (default: a file beside the table)'))
+      .option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable', collect)
+      .option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9', collectRowNumbers)
+      .addOption(
+        common(
           '--retry-failed [rows]',
           'trigger failed, rejected and lost rows again: all, or such as 3,7-9',
         ).argParser(collectRowNumbers),
-      ),
-    )
-    .option('--send-changed', 'send rows that are held because they changed')
-    .option('--fail-fast', 'send no more rows after the first failure')
-    .addOption(rare(new Option('--keep-going', 'send all rows, even if each is rejected alike')))
-    .optionsGroup('Sending:')
-    .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
-    .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
-  addFlags(
-    command,
-    'trigger',
-    'wait',
-    'saveOutputs',
-    'saveDocuments',
-    'report',
-    'errorData',
-    'service',
-    'messages',
-  ).action((workflow: string, files: string[]) =>
-    start(async (context) => {
-      const { batch } = await import('./batch.js');
-      const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
-      return batch(workflow, files, rawFlags<BatchFlags>(command), args, context);
-    }),
-  );
-}
+      )
+      .option('--send-changed', 'send rows that are held because they changed')
+      .option('--fail-fast', 'send no more rows after the first failure')
+      .addOption(rare('--keep-going', 'send all rows, even if each is rejected alike'))
+      .optionsGroup('Sending:')
+      .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
+      .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
+    addFlags(
+      command,
+      'trigger',
+      'wait',
+      'saveOutputs',
+      'saveDocuments',
+      'report',
+      'errorData',
+      'service',
+      'messages',
+    );
+  },
+  async run(command, context) {
+    const { batch } = await import('./batch.js');
+    const [workflow = '', ...files] = command.args;
+    const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
+    return batch(workflow, files, rawFlags(command), args, context);
+  },
+};
 
 /**
  * Collects the row numbers of a flag with an optional value. Throws InvalidArgumentError for anything else: commander

@@ -22,8 +22,8 @@ import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform
 import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import type { DocumentFlags } from '../shared/output-flags.js';
-import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import type { DocumentFlags, ReportFlags } from '../shared/output-flags.js';
+import { type RequestedReports, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
@@ -115,6 +115,7 @@ export async function planBatch(
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
     resend503: mayResend503(sources),
     subjects: [{ id: undefined, workflowId }],
+    triggersAgain: flags.results === '-',
     failFast: flags.failFast === true,
     keepGoing: flags.keepGoing === true,
     sendChanged: flags.sendChanged === true,

@@ -1,7 +1,7 @@
 /** The definitions of `wfr completion` and of the hidden command that its scripts call on every Tab. */
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { ExitCode } from '../../exit-code.js';
-import type { CommandEntry, Start } from '../shared/flags.js';
+import type { CommandEntry } from '../shared/flags.js';
 
 /** By shell: a script that calls `wfr __complete` on every Tab. */
 const SCRIPTS = {
@@ -12,7 +12,10 @@ const SCRIPTS = {
 };
 const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
-const HELP = `
+export const COMPLETION: CommandEntry = {
+  name: 'completion',
+  summary: 'print a completion script for a shell',
+  help: `
 Completes commands, flags and their values, profiles, workflow names, declared
 parameters, recent run ids, @last, and the files of inputs. Completion reads the
 config file and the history, and never contacts the service.
@@ -21,13 +24,17 @@ Examples, with the startup file of each shell:
   eval "$(wfr completion bash)"         # ~/.bashrc
   source <(wfr completion zsh)          # ~/.zshrc, after compinit
   wfr completion fish | source          # ~/.config/fish/config.fish
-  wfr completion powershell | Out-String | Invoke-Expression   # $PROFILE`;
-
-export const COMPLETION: CommandEntry = {
-  name: 'completion',
-  summary: 'print a completion script for a shell',
-  help: HELP,
-  define,
+  wfr completion powershell | Out-String | Invoke-Expression   # $PROFILE`,
+  define(command) {
+    command
+      .description('Print a script that completes wfr commands on Tab.')
+      .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
+  },
+  async run(command, context) {
+    const script = await SCRIPTS[command.args[0] as keyof typeof SCRIPTS]();
+    await context.stdout.write(script.default);
+    return ExitCode.ok;
+  },
 };
 
 /** `wfr __complete <shell> -- <word...>`: the last word is the one under the cursor. */
@@ -35,31 +42,12 @@ export const COMPLETE: CommandEntry = {
   name: '__complete',
   summary: 'print completions',
   isHidden: true,
-  define: defineCallback,
+  define(command) {
+    command.argument('[shell]').argument('[word...]').allowUnknownOption();
+  },
+  async run(command, context) {
+    const { complete } = await import('./complete.js');
+    const [shell, ...words] = command.args;
+    return complete(words, command.parent ?? command, shell !== 'bash', context);
+  },
 };
-
-function define(command: Command, start: Start): void {
-  command
-    .description('Print a script that completes wfr commands on Tab.')
-    .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
-    .action((shell: keyof typeof SCRIPTS) =>
-      start(async (context) => {
-        const script = await SCRIPTS[shell]();
-        await context.stdout.write(script.default);
-        return ExitCode.ok;
-      }),
-    );
-}
-
-function defineCallback(command: Command, start: Start): void {
-  command
-    .argument('[shell]')
-    .argument('[word...]')
-    .allowUnknownOption()
-    .action((shell: string | undefined, words: readonly string[]) =>
-      start(async (context) => {
-        const { complete } = await import('./complete.js');
-        return complete(words, command.parent ?? command, shell !== 'bash', context);
-      }),
-    );
-}

@@ -2,7 +2,7 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
-import { loadCredentials, requireToken } from '../../config/credentials.js';
+import { loadCredentials } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
 import { readNamedFile, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
@@ -56,14 +56,13 @@ const NO_RUN = '00000000-0000-0000-0000-000000000000';
 
 /** Asks the service for a run that cannot exist. Throws UsageError, and WfrError without a token. */
 function connect(flags: CheckFlags, context: Context): Promise<Exit> {
-  return runCommand({}, { subjects: [] }, context, async (resources) => {
+  return runCommand({}, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const sources = { flags, profile, context };
     const { settings, credentials } = await collectUsageErrors({
       settings: () => resolveServiceSettings(sources),
       credentials: () => loadCredentials(sources),
     });
-    await requireToken(credentials, settings.baseUrl, resources.interruption.signal);
     const presentation = decidePresentation(flags, context);
     const session = await resources.openSession({
       settings,

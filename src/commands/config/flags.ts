@@ -1,19 +1,25 @@
 /** The flags and the help of `wfr config` and of each of its commands. */
-import { type Command, Option } from 'commander';
-import type { Exit } from '../../exit-code.js';
-import type { Context } from '../../platform/context.js';
-import {
-  addFlags,
-  addSettingFlags,
-  type CommandEntry,
-  common,
-  rare,
-  rawFlags,
-  type Start,
-} from '../shared/flags.js';
-import type { ConfigAction, ConfigFlags } from './config.js';
+import type { Command } from 'commander';
+import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
+import type { ConfigAction } from './config.js';
 
-const HELP = `
+const SHOW_HELP = `
+With flags of wfr run, it shows the settings that wfr run has with them.
+
+Example:
+  wfr config show --profile production`;
+
+const INIT_HELP = `
+The file has the settings of the flags that are given. A file that exists is
+left unchanged.
+
+Example:
+  wfr config init --base-url https://workflows.example.com/api/v1`;
+
+export const CONFIG: CommandEntry = {
+  name: 'config',
+  summary: 'show the effective settings and check the config file',
+  help: `
 A flag overrides the environment, and both override the profile of the file.
 
 All settings of the file are optional:
@@ -51,25 +57,7 @@ not contain the token itself.
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
   wfr config show --profile production
-  wfr config check --connect`;
-
-const SHOW_HELP = `
-With flags of wfr run, it shows the settings that wfr run has with them.
-
-Example:
-  wfr config show --profile production`;
-
-const INIT_HELP = `
-The file has the settings of the flags that are given. A file that exists is
-left unchanged.
-
-Example:
-  wfr config init --base-url https://workflows.example.com/api/v1`;
-
-export const CONFIG: CommandEntry = {
-  name: 'config',
-  summary: 'show the effective settings and check the config file',
-  help: HELP,
+  wfr config check --connect`,
   parts: [
     part(
       'path',
@@ -78,16 +66,16 @@ export const CONFIG: CommandEntry = {
       () => {},
     ),
     part('show', 'show the effective settings and the source of each', SHOW_HELP, (command) => {
-      command.addOption(common(new Option('--json', 'print the settings as JSON')));
+      command.addOption(common('--json', 'print the settings as JSON'));
       addFlags(command, 'profile', 'messages');
-      addSettingFlags(command, rare);
+      addSettingFlags(command, { areRare: true });
     }),
     part(
       'check',
       'report the errors in the config file',
       '\nExample:\n  wfr config check --connect',
       (command) => {
-        command.addOption(common(new Option('--connect', 'also ask the service for a run')));
+        command.addOption(common('--connect', 'also ask the service for a run'));
         addFlags(command, 'service', 'messages');
       },
     ),
@@ -107,15 +95,17 @@ function part(
   help: string,
   addOptions: (command: Command) => void,
 ): CommandEntry {
-  const define = (command: Command, start: Start) => {
-    command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
-    addOptions(command);
-    command.action(() =>
-      start(async (context: Context): Promise<Exit> => {
-        const { config } = await import('./config.js');
-        return config(name, rawFlags<ConfigFlags>(command), context);
-      }),
-    );
+  return {
+    name,
+    summary,
+    help,
+    define(command) {
+      command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
+      addOptions(command);
+    },
+    async run(command, context) {
+      const { config } = await import('./config.js');
+      return config(name, rawFlags(command), context);
+    },
   };
-  return { name, summary, help, define };
 }

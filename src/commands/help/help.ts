@@ -4,37 +4,32 @@ import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { type CommandEntry, commandPath, definedCommands, rawFlags, type Start } from '../shared/flags.js';
+import { type CommandEntry, commandPath, definedCommands, rawFlags } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
   name: 'help',
   summary: 'show help on a command or a topic',
-  define,
+  define(command) {
+    command
+      .description(
+        'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment.',
+      )
+      .argument('[topic...]', 'a command, such as run or config show, a topic or a configured workflow')
+      .option('--json', 'print all commands, flags, variables and codes as JSON')
+      .option('--skill', 'print instructions for agents, in the format of skills');
+  },
+  async run(command, context) {
+    const program = command.parent ?? command;
+    const data = await helpData(command.args, command.opts(), program);
+    if (data !== undefined) await context.stdout.write(data);
+    else {
+      const text = await helpText(command.args, rawFlags(command), program, context);
+      await writeHelp(text, program.opts().color, context.stdout, context);
+    }
+    return ExitCode.ok;
+  },
 };
-
-function define(command: Command, start: Start): void {
-  command
-    .description(
-      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment.',
-    )
-    .argument('[topic...]', 'a command, such as run or config show, a topic or a configured workflow')
-    .option('--json', 'print all commands, flags, variables and codes as JSON')
-    .option('--skill', 'print instructions for agents, in the format of skills')
-    .action((words: string[], flags: HelpFlags) =>
-      start(async (context) => {
-        const program = command.parent ?? command;
-        const profile = rawFlags<ProfileFlags>(command);
-        const data = await helpData(words, flags, program);
-        if (data !== undefined) await context.stdout.write(data);
-        else {
-          const text = await helpText(words, profile, program, context);
-          await writeHelp(text, program.opts().color, context.stdout, context);
-        }
-        return ExitCode.ok;
-      }),
-    );
-}
 
 interface HelpFlags {
   json?: boolean;

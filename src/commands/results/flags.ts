@@ -1,9 +1,10 @@
 /** The flags and the help of `wfr results`. */
-import { type Command, Option } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rawFlags, type Start } from '../shared/flags.js';
-import type { ResultsFlags } from './results.js';
+import { addFlags, type CommandEntry, collect, common, rawFlags } from '../shared/flags.js';
 
-const HELP = `
+export const RESULTS: CommandEntry = {
+  name: 'results',
+  summary: 'join and summarize the results of batches',
+  help: `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
 together. --output prints the rows as data, by their numbers, and with --rows
@@ -12,47 +13,30 @@ in the order of the table; json has the counts and the reasons of failures, too.
 Examples:
   wfr results out.jsonl
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
-  wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`;
-
-export const RESULTS: CommandEntry = {
-  name: 'results',
-  summary: 'join and summarize the results of batches',
-  help: HELP,
-  define,
+  wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`,
+  define(command) {
+    command
+      .description('Join and summarize the results files of batches, and check that they are complete.')
+      .argument('<file...>', 'results files of wfr batch')
+      .optionsGroup('Output:')
+      .addOption(
+        common('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)'),
+      )
+      .option('--json', 'same as --output json')
+      .addOption(
+        common('--get <pointer>', 'print this value of each output, such as /total; repeatable').argParser(
+          collect,
+        ),
+      )
+      .addOption(common('--rows <file|->', 'print the columns and rows of the table, also those never sent'))
+      .addOption(
+        common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
+      )
+      .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
+    addFlags(command, 'saveOutputs', 'saveDocuments', 'report');
+  },
+  async run(command, context) {
+    const { results } = await import('./results.js');
+    return results(command.args, rawFlags(command), context);
+  },
 };
-
-function define(command: Command, start: Start): void {
-  command
-    .description('Join and summarize the results files of batches, and check that they are complete.')
-    .argument('<file...>', 'results files of wfr batch')
-    .optionsGroup('Output:')
-    .addOption(
-      common(
-        new Option('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)'),
-      ),
-    )
-    .option('--json', 'same as --output json')
-    .addOption(
-      common(
-        new Option(
-          '--get <pointer>',
-          'print this value of each output, such as /total; repeatable',
-        ).argParser(collect),
-      ),
-    )
-    .addOption(
-      common(new Option('--rows <file|->', 'print the columns and rows of the table, also those never sent')),
-    )
-    .addOption(
-      common(
-        new Option('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
-      ),
-    )
-    .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
-  addFlags(command, 'saveOutputs', 'saveDocuments', 'report').action((files: string[]) =>
-    start(async (context) => {
-      const { results } = await import('./results.js');
-      return results(files, rawFlags<ResultsFlags>(command), context);
-    }),
-  );
-}

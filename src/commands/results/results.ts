@@ -28,8 +28,9 @@ import {
   parseDelimiter,
   parseFormat,
   parseValuePointer,
+  type ReportFlags,
 } from '../shared/output-flags.js';
-import { type ReportFlags, reportFiles } from '../shared/reports.js';
+import { reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { printErrors, runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
@@ -43,7 +44,7 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, P
 
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, { subjects: [] }, context, async ({ reports, interruption }) => {
+  return runCommand(flags, [], context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
     const { format, pointers, delimiter } = await collectUsageErrors({

@@ -1,22 +1,18 @@
 /** `wfr run --dry-run`: prints the request without sending it. */
 import { createHash } from 'node:crypto';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { Context } from '../../platform/context.js';
-import { blockBuffers, type Input, type Source } from '../../service/body.js';
+import { blockBuffers, type Input } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { isLoopback } from '../../text/url.js';
-import { openLayout } from '../../view/presentation.js';
-import { Reporter } from '../../view/reporter.js';
+import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
 
 /** Prints `{method, url, headers, body}`, with header values hidden and documents replaced by size and SHA-256. */
-export async function printDryRun(plan: RunPlan, context: Context): Promise<void> {
-  const { trigger, settings, warnings, credentials, presentation } = plan;
-  const reporter = await Reporter.open(presentation, context);
-  for (const warning of [...settings.warnings, ...warnings]) reporter.warn(warning);
+export async function printDryRun(plan: RunPlan, { reporter, stdout, layout }: Session): Promise<void> {
+  const { trigger, settings, credentials } = plan;
   const { missing } = credentials;
   if (missing !== undefined && !isLoopback(settings.baseUrl.hostname))
     reporter.warn(`${factsOf(missing).text}; without --dry-run, this command would exit with code 4`);
@@ -30,9 +26,7 @@ export async function printDryRun(plan: RunPlan, context: Context): Promise<void
       ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
     },
   };
-  const { jsonColors } = await openLayout(presentation.colorFlag, context);
-  for (const chunk of formatJson(Buffer.from(await requestText(head, trigger)), jsonColors))
-    await context.stdout.write(chunk);
+  await stdout.write(formatJson(Buffer.from(await requestText(head, trigger)), layout.jsonColors));
 }
 
 /** Returns the request as JSON, with the first spelling of the workflow's field that would be sent. */
@@ -49,17 +43,12 @@ async function requestText(head: object, trigger: Trigger): Promise<string> {
 async function summarizeValue({ parts }: Input): Promise<string> {
   let text = '';
   for (const part of parts) {
-    if (part instanceof Uint8Array) {
-      text += Buffer.from(part).toString('utf8');
-    } else {
-      text += `(${part.size} bytes, SHA-256 ${await sha256(part)})`;
+    if (part instanceof Uint8Array) text += Buffer.from(part).toString('utf8');
+    else {
+      const hash = createHash('sha256');
+      for await (const block of part.blocks(blockBuffers(part.size))) hash.update(block);
+      text += `(${part.size} bytes, SHA-256 ${hash.digest('hex')})`;
     }
   }
   return text;
-}
-
-async function sha256(source: Source): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const block of source.blocks(blockBuffers(source.size))) hash.update(block);
-  return hash.digest('hex');
 }

@@ -1,20 +1,6 @@
 /** The flags and the help of `wfr run`. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, common, rare, rawFlags, type Start } from '../shared/flags.js';
-import type { RunFlags } from './plan.js';
-
-const HELP = `
-An input is name=text, name:=json, name@document, name@=textfile or
-name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
-is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
-
-With --once, the same command continues after any interruption and triggers no
-second run; see wfr help once.
-
-Examples:
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 --get /total
-  id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`;
+import { InvalidArgumentError, Option } from 'commander';
+import { addFlags, type CommandEntry, common, rare, rawFlags } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -25,45 +11,58 @@ function onlyOnce(value: string, earlier: string | undefined): string {
 export const RUN: CommandEntry = {
   name: 'run',
   summary: 'trigger a run, wait for it to end, print its output',
-  help: HELP,
-  define,
-};
+  help: `
+An input is name=text, name:=json, name@document, name@=textfile or
+name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
+is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
-function define(command: Command, start: Start): void {
-  command
-    .description('Trigger a run of a workflow, wait for it to end, and print its output.')
-    .argument('<workflow>', 'UUID, URL or configured name of the workflow')
-    .argument('[input...]', 'inputs, such as name=text or name@document')
-    .addOption(
-      new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(
-        (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value],
-      ),
-    )
-    .addOption(
-      common(
-        new Option(
+With --once, the same command continues after any interruption and triggers no
+second run; see wfr help once.
+
+Examples:
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 --get /total
+  id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`,
+  define(command) {
+    command
+      .description('Trigger a run of a workflow, wait for it to end, and print its output.')
+      .argument('<workflow>', 'UUID, URL or configured name of the workflow')
+      .argument('[input...]', 'inputs, such as name=text or name@document')
+      .addOption(
+        new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(
+          (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value],
+        ),
+      )
+      .addOption(
+        common(
           '--inputs-file <file|->',
           'read inputs from a JSON object; other inputs override its keys',
         ).argParser(onlyOnce),
-      ),
-    )
-    .addOption(
-      rare(new Option('--no-documents', 'reject documents in the inputs file, for JSON from outside')),
-    )
-    .addOption(common(new Option('-d, --detach', 'print the id once accepted, and do not wait')))
-    .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
-    .addOption(common(new Option('--dry-run', 'print what would be sent, without sending it')))
-    .optionsGroup('At most once:')
-    .addOption(common(new Option('--once <file>', 'record of the run, to continue from')))
-    .option('--adopt <id>', 'the run found for an unknown outcome')
-    .option('--resend-unknown', 'send again although the outcome is unknown')
-    .option('--retry-failed', 'trigger a FAILED or lost run again');
-  addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages')
-    .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
-    .action((workflow: string, items: string[]) =>
-      start(async (context) => {
-        const { run } = await import('./run.js');
-        return run(workflow, items, rawFlags<RunFlags>(command), context);
-      }),
-    );
-}
+      )
+      .addOption(rare('--no-documents', 'reject documents in the inputs file, for JSON from outside'))
+      .addOption(common('-d, --detach', 'print the id once accepted, and do not wait'))
+      .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
+      .addOption(common('--dry-run', 'print what would be sent, without sending it'))
+      .optionsGroup('At most once:')
+      .addOption(common('--once <file>', 'record of the run, to continue from'))
+      .option('--adopt <id>', 'the run found for an unknown outcome')
+      .option('--resend-unknown', 'send again although the outcome is unknown')
+      .option('--retry-failed', 'trigger a FAILED or lost run again');
+    addFlags(
+      command,
+      'trigger',
+      'wait',
+      'output',
+      'get',
+      'saveDocuments',
+      'report',
+      'service',
+      'messages',
+    ).addOption(new Option('--exit-status', 'accepted and ignored').hideHelp());
+  },
+  async run(command, context) {
+    const { run } = await import('./run.js');
+    const [workflow = '', ...items] = command.args;
+    return run(workflow, items, rawFlags(command), context);
+  },
+};

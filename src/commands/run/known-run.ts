@@ -9,10 +9,10 @@ import type { RunPlan } from './plan.js';
 
 export interface KnownRun {
   id: string;
-  /** The response to this command's trigger; undefined for a run of an earlier command. */
-  accepted?: Run;
-  /** The end of the run, if an earlier command has recorded it. */
-  ended?: Run | undefined;
+  /** The response to the trigger, or the end that an earlier command has recorded. */
+  run?: Run | undefined;
+  /** Whether this command triggered it. */
+  isNew: boolean;
   /** Records how the run ended, for later commands. Never throws. */
   recordEnd?: ((end: { event: 'ended'; run: EndedRun } | { event: 'lost' }) => Promise<void>) | undefined;
 }
@@ -27,19 +27,19 @@ export function lostRun(file: string, id: string): WfrError {
 
 /** Prints the id of a run that was just accepted, before anything else can fail, and records it in the history. */
 export function announceAccepted(
-  { run: accepted, variant, variantsTried }: Created,
+  { run, variant, variantsTried }: Created,
   plan: RunPlan,
   { reporter, history, context }: Session,
 ): KnownRun {
   const { subject, inputFiles, settings } = plan;
-  const { id, status, versionName: version } = accepted;
+  const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.
   const isIdOnTerminal = plan.detached && context.stdout.isTerminal;
-  reporter.accepted(accepted, watchCommand([id], plan), isIdOnTerminal);
+  reporter.accepted(run, watchCommand([id], plan), isIdOnTerminal);
   reporter.fieldAccepted(variant, variantsTried);
   const { workflowId: workflow, inputs } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');
   history.recordTrigger({ id, workflow, inputs, baseUrl: settings.baseUrl.href, status, label, version });
-  return { id, accepted };
+  return { id, run, isNew: true };
 }

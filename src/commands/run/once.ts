@@ -75,7 +75,15 @@ function targetOf({ trigger, settings }: RunPlan): OnceTarget {
 async function openWhenFree(
   { file }: OncePlan,
   session: Session,
-  { maxAttempts = Number.POSITIVE_INFINITY, signal, onWait }: WaitOptions,
+  {
+    maxAttempts = Number.POSITIVE_INFINITY,
+    signal,
+    onWait,
+  }: {
+    maxAttempts?: number;
+    signal?: AbortSignal;
+    onWait?(error: JournalInUseError): void;
+  },
 ): Promise<OnceFile> {
   const options = { ...ownedFileOptions(file, session), ...(signal && { signal }) };
   for (let attempts = 1; ; attempts++) {
@@ -87,12 +95,6 @@ async function openWhenFree(
     }
     await session.context.clock.sleep(LOCK_INTERVAL, signal);
   }
-}
-
-interface WaitOptions {
-  maxAttempts?: number;
-  signal?: AbortSignal;
-  onWait?(error: JournalInUseError): void;
 }
 
 /**
@@ -215,7 +217,7 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
   reporter.continuation(`To watch it: ${watchCommand([id], plan)}`, { isDim: true });
-  return { id, ended: run, recordEnd: run === undefined ? endRecorder(id, once, session) : undefined };
+  return { id, run, isNew: false, recordEnd: run === undefined ? endRecorder(id, once, session) : undefined };
 }
 
 /** Attempts to lock the file: other processes that watch the run have it only to record the same. */

@@ -2,7 +2,7 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
@@ -17,26 +17,17 @@ import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { decidePresentation } from '../../view/presentation.js';
 import {
-  type DocumentFlags,
-  type GetFlags,
-  type OutputFlags,
   type OutputFormat,
-  openDocumentFolder,
+  openFolders,
   parseGet,
   parseOutputFormat,
+  type ShowFlags,
 } from '../shared/output-flags.js';
-import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import { type RequestedReports, reportFiles } from '../shared/reports.js';
 
-export interface RunFlags
-  extends ServiceFlags,
-    OutputFlags,
-    GetFlags,
-    DocumentFlags,
-    PresentationFlags,
-    OnceFlags,
-    ReportFlags {
+export interface RunFlags extends ShowFlags {
   input?: string[];
   inputsFile?: string;
   /** False for --no-documents. */
@@ -46,9 +37,13 @@ export interface RunFlags
   detach?: boolean;
   wait?: boolean;
   dryRun?: boolean;
+  adopt?: string;
+  resendUnknown?: boolean;
+  retryFailed?: boolean;
 }
 
 export type RunPlan = Awaited<ReturnType<typeof planRun>>;
+export type OncePlan = NonNullable<RunPlan['once']>;
 
 /** Validates a command line and opens its files. Throws UsageError with every problem. */
 export async function planRun(
@@ -85,11 +80,10 @@ export async function planRun(
     ...resolved.files,
   ];
   await collectUsageErrors({
+    // Closed if another step fails.
+    resolved: () => resolved,
     files: () => assertDistinctFiles(files),
     headers: () => assertOneBody(plan.settings.headers, field),
-  }).catch(async (error) => {
-    await resolved.close();
-    throw error;
   });
   const resend503 = mayResend503(sources);
   const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
@@ -101,7 +95,9 @@ export async function planRun(
     warnings: resolved.warnings,
     inputFiles: resolved.files.map(({ path }) => path),
     subject,
-    subjects: [subject],
+    subjects: flags.dryRun === true ? [] : [subject],
+    triggersAgain: flags.once === undefined,
+    isDry: flags.dryRun === true,
     savedFlags: plan.documents && ((ids: readonly string[]) => plan.documents?.flagsFor(ids) ?? []),
     close: () => resolved.close(),
   };
@@ -110,7 +106,7 @@ export async function planRun(
 /** Opens the folder of --save-documents. With --once it may have the documents of the recorded run. */
 async function openDocuments(flags: RunFlags, context: Context): Promise<DocumentFolder | undefined> {
   const checked = assertWatched('--save-documents', flags.saveDocuments, flags);
-  const documents = await openDocumentFolder(checked, false, context);
+  const { documents } = await openFolders(checked, false, context);
   if (flags.once === undefined) await documents?.assertNoFiles();
   return documents;
 }
@@ -140,47 +136,23 @@ function assertWatched(flag: string, value: string | undefined, flags: RunFlags)
   throw new UsageError([`${flag} cannot be used with --detach; pass it to wfr watch`]);
 }
 
-interface OnceFlags {
-  once?: string;
-  adopt?: string;
-  resendUnknown?: boolean;
-  retryFailed?: boolean;
-}
-
-export interface OncePlan {
-  file: { path: string; name: string };
-  /** The run that the user found for an unknown outcome. */
-  adopted: string | undefined;
-  resend: ResendOptions;
-}
-
-/** Returns the decisions; undefined without --once. Throws UsageError. */
-function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
-  const { once, adopt, resendUnknown = false, retryFailed = false } = flags;
-  if (once === undefined) return rejectDecisions(flags);
+/** Returns what --once decides; undefined without it. Throws UsageError. */
+function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context: Context) {
+  const decisions = { '--adopt': adopt, '--resend-unknown': resendUnknown, '--retry-failed': retryFailed };
+  const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
+  if (once === undefined) {
+    if (given.length === 0) return undefined;
+    throw new UsageError(given.map(([flag]) => `${flag} requires --once <file>`));
+  }
   if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
   if (adopt !== undefined && !isUsableId(adopt))
     throw new UsageError([`--adopt ${JSON.stringify(adopt)}: expected the id of a run`]);
   if (adopt !== undefined && resendUnknown)
     throw new UsageError(['--adopt and --resend-unknown exclude each other']);
-  return {
-    file: { path: resolvePath(once, context.cwd, context), name: once },
-    adopted: adopt,
-    resend: {
-      resendUnknown: resendUnknown ? 'all' : [],
-      retryFailed: retryFailed ? 'all' : [],
-      resendRejected: true,
-    },
+  const resend: ResendOptions = {
+    resendUnknown: resendUnknown ? 'all' : [],
+    retryFailed: retryFailed ? 'all' : [],
+    resendRejected: true,
   };
-}
-
-function rejectDecisions({ adopt, resendUnknown, retryFailed }: OnceFlags): undefined {
-  const decisions = {
-    '--adopt': adopt,
-    '--resend-unknown': resendUnknown,
-    '--retry-failed': retryFailed,
-  };
-  const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
-  if (given.length === 0) return undefined;
-  throw new UsageError(given.map(([flag]) => `${flag} requires --once <file>`));
+  return { file: { path: resolvePath(once, context.cwd, context), name: once }, adopted: adopt, resend };
 }

@@ -1,5 +1,4 @@
 /** `wfr run`: triggers a run, or finds the one that --once recorded, waits for its end, prints its output. */
-import { requireToken } from '../../config/credentials.js';
 import { throwAsUnsent } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -23,21 +22,18 @@ export function run(
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  const subjects = [{ id: undefined, workflowId: workflow }];
-  const frame = { subjects, triggersAgain: flags.once === undefined };
-  return runCommand(flags, frame, context, async (resources) => {
+  const unplanned = [{ id: undefined, workflowId: workflow }];
+  return runCommand(flags, unplanned, context, async (resources) => {
     const { interruption, reports } = resources;
     const planning = planRun(workflow, items, flags, reports, context);
     // Reading stdin, a pipe or a slow disk may take long.
     const plan = await interruption.raceWithSignal(planning).catch(throwAsUnsent);
     try {
-      if (flags.dryRun === true) {
-        const { printDryRun } = await import('./dry-run.js');
-        await printDryRun(plan, context);
-        return { runs: [], exit: ExitCode.ok };
-      }
-      await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal).catch(throwAsUnsent);
-      return await triggerAndWatch(plan, await resources.openSession(plan));
+      const session = await resources.openSession(plan).catch(throwAsUnsent);
+      if (!plan.isDry) return await triggerAndWatch(plan, session);
+      const { printDryRun } = await import('./dry-run.js');
+      await printDryRun(plan, session);
+      return { runs: [], exit: ExitCode.ok };
     } finally {
       await plan.close();
     }
@@ -63,39 +59,31 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
 }
 
 async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise<CommandOutcome> {
-  const { id, accepted, ended } = known;
-  const seen = accepted ?? ended;
-  // Of a run that --once recorded, only the id is printed.
-  const format = plan.format === 'text' || accepted === undefined ? 'id' : plan.format;
-  const thrown: unknown = await printRun(
-    { id, json: new Uint8Array(), ...accepted },
-    format,
-    false,
-    session,
-  ).then(
+  const { id, run } = known;
+  const format = plan.format === 'text' ? 'id' : plan.format;
+  const thrown: unknown = await printRun({ id, json: new Uint8Array(), ...run }, format, false, session).then(
     () => undefined,
     (error: unknown) => error,
   );
   const error = thrown === undefined ? undefined : factsOf(thrown);
   if (error !== undefined) session.reporter.error(error);
-  const state = error ? stateOfError(error) : seen?.status === 'FINISHED' ? 'finished' : 'accepted';
+  const state = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
-  const runs = [{ ...plan.subject, id, run: seen, state, error, startedAt, durationMs: 0 }];
+  const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
   return { runs, ...resumeOf(runs, plan) };
 }
 
 async function watch(
-  { id, accepted, ended, recordEnd }: KnownRun,
+  { id, run, isNew: wasTriggered, recordEnd }: KnownRun,
   progress: RunsProgress,
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  const wasTriggered = accepted !== undefined;
   let received: EndedRun | undefined;
-  const onEnd = (run: EndedRun) => {
-    received = run;
+  const onEnd = (ended: EndedRun) => {
+    received = ended;
   };
-  const options = { id, known: accepted ?? ended, wait: plan.wait, exists: !wasTriggered };
+  const options = { id, known: run, wait: plan.wait, exists: !wasTriggered };
   const lost = plan.once && lostRun(plan.once.file.name, id);
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);

@@ -1,9 +1,10 @@
 /** The flags and the help of `wfr sandbox`. */
-import type { Command } from 'commander';
-import { type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
-import type { SandboxFlags } from './sandbox.js';
+import { type CommandEntry, rawFlags } from '../shared/flags.js';
 
-const HELP = `
+export const SANDBOX: CommandEntry = {
+  name: 'sandbox',
+  summary: 'run a local service for trying and testing',
+  help: `
 Without a command, serves until interrupted, and prints the settings to paste
 into another shell. With a command, runs it with WFR_BASE_URL, WFR_TOKEN and,
 with --from-profile, WFR_PROFILE set, and exits with its exit code. --fail-step,
@@ -17,32 +18,23 @@ Examples:
   wfr sandbox --workflows workflows.json -- ./pipeline.sh
   wfr sandbox --from-profile production -- ./pipeline.sh
   wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh
-  wfr sandbox --drop-answer -- ./pipeline.sh`;
-
-export const SANDBOX: CommandEntry = {
-  name: 'sandbox',
-  summary: 'run a local service for trying and testing',
-  help: HELP,
-  define,
+  wfr sandbox --drop-answer -- ./pipeline.sh`,
+  define(command) {
+    command
+      .description('Run a local service with the same interface, to try wfr and to test scripts.')
+      .argument('[command...]', 'a command to run against it, after --')
+      .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
+      .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
+      .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
+      .option('--list', 'list the workflows and how to run them, and exit')
+      .option('--fail-step <step>', 'fail every run that has this step, at this step')
+      .option('--reject <code>', 'reject every trigger with this status, 400 to 599')
+      .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
+      .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
+      .passThroughOptions();
+  },
+  async run(command, context) {
+    const { sandbox } = await import('./sandbox.js');
+    return sandbox(command.args, rawFlags(command), context);
+  },
 };
-
-function define(command: Command, start: Start): void {
-  command
-    .description('Run a local service with the same interface, to try wfr and to test scripts.')
-    .argument('[command...]', 'a command to run against it, after --')
-    .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
-    .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
-    .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
-    .option('--list', 'list the workflows and how to run them, and exit')
-    .option('--fail-step <step>', 'fail every run that has this step, at this step')
-    .option('--reject <code>', 'reject every trigger with this status, 400 to 599')
-    .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
-    .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
-    .passThroughOptions()
-    .action((words: string[]) =>
-      start(async (context) => {
-        const { sandbox } = await import('./sandbox.js');
-        return sandbox(words, rawFlags<SandboxFlags>(command), context);
-      }),
-    );
-}

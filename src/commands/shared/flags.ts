@@ -10,103 +10,89 @@ export const collect = (value: string, earlier: string[] | undefined) => [...(ea
 /** The last heading of `--help`. */
 export const ADVANCED_GROUP = 'Advanced:';
 
-/** Marks a flag that most people need: `-h` lists no others. */
-export function common<Flag extends Option>(flag: Flag): Flag {
-  return Object.assign(flag, { isCommon: true });
+/** Returns a flag that most people need: `-h` lists no others. */
+export function common(flags: string, description: string): Option {
+  return Object.assign(new Option(flags, description), { isCommon: true });
 }
 
-/** Marks a flag that few people need: `--help` lists it last. */
-export function rare<Flag extends Option>(flag: Flag): Flag {
-  flag.helpGroup(ADVANCED_GROUP);
-  return Object.assign(flag, { isCommon: false });
+/** Returns a flag that few people need: `--help` lists it last. */
+export function rare(flags: string, description: string): Option {
+  return makeRare(new Option(flags, description));
 }
+
+const makeRare = (flag: Option) => Object.assign(flag.helpGroup(ADVANCED_GROUP), { isCommon: false });
 
 /** Returns whether a flag is marked as common. */
 export function isCommon(flag: object): boolean {
   return 'isCommon' in flag && flag.isCommon === true;
 }
 
+const { interval, maxInterval } = DEFAULT_LIMITS.polling;
+
 function profileFlag(): Option {
-  return common(new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'));
+  return common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)');
 }
 
-function serviceFlags(): Option[] {
+function serviceSettings(): Option[] {
   return [
-    profileFlag(),
-    common(new Option('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)')),
-    rare(new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)')),
+    common('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
+    rare('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
     new Option('--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
-    rare(new Option('--no-token', 'send no Authorization header')),
+    rare('--no-token', 'send no Authorization header'),
     new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
-    rare(new Option('--header-file <path>', 'add the request headers in a file, one a line')),
+    rare('--header-file <path>', 'add the request headers in a file, one a line'),
     // Flags of settings have the names of these.
-    Object.assign(rare(new Option('--cacert <file>', 'also trust the certificates in a PEM file')), {
+    Object.assign(rare('--cacert <file>', 'also trust the certificates in a PEM file'), {
       attributeName: () => 'caFile',
     }),
   ];
 }
 
-function messageFlags(): Option[] {
-  return [
-    new Option('-q, --quiet', "print only the run's id, warnings and errors"),
-    new Option('-v, --verbose', 'also print requests, retries and timings'),
-    new Option('--color <when>', 'color messages and JSON: auto, always or never'),
-  ];
-}
-
-function triggerFlags(): Option[] {
-  return [
-    new Option(
-      '--workflow-id-field <field>',
-      'workflow field: auto, worfklowId, workflowId or both (WFR_WORKFLOW_ID_FIELD) (default: auto)',
-    ),
-    new Option('--no-check-parameters', 'send inputs that differ from declared parameters'),
-    new Option(
-      '--resend-503',
-      'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
-    ),
-  ].map(rare);
-}
-
-function waitFlags(): Option[] {
-  const { interval, maxInterval } = DEFAULT_LIMITS.polling;
-  return [
-    new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
-    rare(
-      new Option(
-        '--max-interval <duration>',
-        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
-      ),
-    ),
-    common(
-      new Option(
-        '--timeout <duration>',
-        'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
-      ),
-    ),
-  ];
+function workflowIdField(): Option {
+  return rare(
+    '--workflow-id-field <field>',
+    'workflow field: auto, worfklowId, workflowId or both (WFR_WORKFLOW_ID_FIELD) (default: auto)',
+  );
 }
 
 /** What several commands share: the heading in `--help`, and the flags. */
 const SHARED_FLAGS = {
   profile: ['Service:', () => [profileFlag()]],
-  service: ['Service:', serviceFlags],
-  trigger: [ADVANCED_GROUP, triggerFlags],
-  wait: ['Waiting:', waitFlags],
+  service: ['Service:', () => [profileFlag(), ...serviceSettings()]],
+  trigger: [
+    ADVANCED_GROUP,
+    () => [
+      workflowIdField(),
+      rare('--no-check-parameters', 'send inputs that differ from declared parameters'),
+      rare(
+        '--resend-503',
+        'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
+      ),
+    ],
+  ],
+  wait: [
+    'Waiting:',
+    () => [
+      new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
+      rare(
+        '--max-interval <duration>',
+        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+      ),
+      common(
+        '--timeout <duration>',
+        'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
+      ),
+    ],
+  ],
   output: [
     'Output:',
     () => [
-      common(
-        new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
-      ),
+      common('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
       new Option('--json', 'same as --output json'),
     ],
   ],
   /** Of commands that print one run. */
-  get: [
-    'Output:',
-    () => [common(new Option('--get <pointer>', 'print one value of the output, such as /total'))],
-  ],
+  get: ['Output:', () => [common('--get <pointer>', 'print one value of the output, such as /total')]],
   /** Of commands with several runs. */
   saveOutputs: ['Output:', () => [new Option('--save-outputs <folder>', 'save outputs as JSON files')]],
   saveDocuments: [
@@ -121,15 +107,18 @@ const SHARED_FLAGS = {
   ],
   report: [
     'Output:',
-    () => [
-      common(
-        new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect),
-      ),
-    ],
+    () => [common('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect)],
   ],
   /** Of a command whose stdout is the same with it. */
   errorData: ['Output:', () => [new Option('--json', 'print an error as JSON on stderr; see help errors')]],
-  messages: ['Messages (stderr):', messageFlags],
+  messages: [
+    'Messages (stderr):',
+    () => [
+      new Option('-q, --quiet', "print only the run's id, warnings and errors"),
+      new Option('-v, --verbose', 'also print requests, retries and timings'),
+      new Option('--color <when>', 'color messages and JSON: auto, always or never'),
+    ],
+  ],
 } as const;
 
 /** Adds flags that several commands share. */
@@ -142,19 +131,24 @@ export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS
 }
 
 /** Adds the flags of the settings that a profile may have. */
-export function addSettingFlags(command: Command, mark = (flag: Option) => flag): Command {
-  const [, ...service] = serviceFlags();
-  const [workflowIdField] = triggerFlags();
-  addAll(command, service.map(mark), 'Service:');
-  return addAll(command, [...waitFlags(), workflowIdField as Option].map(mark), 'Waiting:');
+export function addSettingFlags(command: Command, { areRare = false } = {}): void {
+  const change = areRare ? makeRare : (flag: Option) => flag;
+  addAll(command, serviceSettings().map(change), 'Service:');
+  const [heading, waitFlags] = SHARED_FLAGS.wait;
+  addAll(command, [...waitFlags(), workflowIdField()].map(change), heading);
 }
 
 /** Adds the same flags before the command's name, where they are accepted but not listed. */
-export function addHiddenGlobalFlags(program: Command): Command {
-  return addAll(
-    program,
-    [...serviceFlags(), ...messageFlags()].map((option) => option.hideHelp()),
-  );
+export function addHiddenGlobalFlags(program: Command): void {
+  addFlags(program, 'service', 'messages');
+  for (const flag of program.options) if (flag.long !== '--version') flag.hideHelp();
+}
+
+function addAll(command: Command, flags: readonly Option[], heading: string): void {
+  for (const flag of flags) {
+    if (flag.helpGroupHeading === undefined) flag.helpGroup(heading);
+    command.addOption(flag);
+  }
 }
 
 /** Returns the flags of the command line, before and after the command's name, without defaults. */
@@ -171,14 +165,6 @@ export function rawFlags<T extends object>(command: Command): T {
     }
   }
   return raw as T;
-}
-
-function addAll(command: Command, options: readonly Option[], group?: string): Command {
-  for (const option of options) {
-    if (group !== undefined && option.helpGroupHeading === undefined) option.helpGroup(group);
-    command.addOption(option);
-  }
-  return command;
 }
 
 /** Returns the choices of a flag whose help is like `format of stdout: text, json or id (default: text)`. */
@@ -199,10 +185,7 @@ export function commandPath(command: Command): string {
   return parent?.parent ? `${commandPath(parent)} ${command.name()}` : command.name();
 }
 
-/** Registers the action of the chosen command, which imports the command's code when it runs. */
-export type Start = (action: (context: Context) => Promise<Exit>) => void;
-
-/** A command's line in `wfr --help`, and the definition of its flags, help and action. */
+/** A command's line in `wfr --help`, its flags and help, and what it does. */
 export interface CommandEntry {
   name: string;
   summary: string;
@@ -212,5 +195,8 @@ export interface CommandEntry {
   help?: string;
   /** The commands that it consists of. */
   parts?: readonly CommandEntry[];
-  define(command: Command, start: Start): void;
+  /** Adds its description, arguments and flags. */
+  define(command: Command): void;
+  /** Runs the command that was parsed; imports its code. */
+  run?(command: Command, context: Context): Promise<Exit>;
 }

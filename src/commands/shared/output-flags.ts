@@ -1,12 +1,24 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
 import { realpath } from 'node:fs/promises';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isInside, resolvePath } from '../../platform/files.js';
 import { parsePointer } from '../../text/json/pointer.js';
+import type { PresentationFlags } from '../../view/presentation.js';
+
+/** The flags of a command that shows runs. */
+export interface ShowFlags extends ServiceFlags, PresentationFlags, OutputFlags, DocumentFlags, ReportFlags {
+  get?: string;
+}
+
+export interface ReportFlags {
+  report?: string[];
+  /** Other files that a command writes, which may not exist yet. */
+  results?: string;
+  once?: string;
+}
 
 export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -34,10 +46,6 @@ export function parseFormat<Format extends string>(
   return format;
 }
 
-export interface GetFlags {
-  get?: string;
-}
-
 /** The pointer of --get. */
 export interface ValuePointer {
   text: string;
@@ -46,13 +54,12 @@ export interface ValuePointer {
 
 /** Returns the pointer of --get; undefined without it. Throws UsageError for an invalid one, or one that cannot be used. */
 export function parseGet(
-  { get, ...output }: GetFlags & OutputFlags,
+  { get, output: format }: Pick<ShowFlags, 'get' | 'output'>,
   severalRuns: boolean,
 ): ValuePointer | undefined {
   if (get === undefined) return undefined;
   const pointer = parseValuePointer(get);
   if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
-  const { output: format } = output;
   if (format === 'jsonl' || format === 'id')
     throw new UsageError([`--get and --output ${format} exclude each other`]);
   return pointer;
@@ -81,29 +88,26 @@ export interface DocumentFlags {
   force?: boolean;
 }
 
-/** Creates the folder of --save-documents; undefined without that flag. Throws UsageError. */
-export async function openDocumentFolder(
-  { saveDocuments, saveOutputs, force }: DocumentFlags,
+/** Creates the folders of --save-outputs and --save-documents; undefined without these flags. Throws UsageError. */
+export async function openFolders(
+  { saveDocuments, saveOutputs, force = false }: DocumentFlags,
   severalRuns: boolean,
   context: Context,
-): Promise<DocumentFolder | undefined> {
-  if (saveDocuments === undefined) {
-    if (force === true && saveOutputs === undefined)
-      throw new UsageError(['--force requires --save-documents or --save-outputs']);
-    return undefined;
-  }
-  const { DocumentFolder } = await import('../../output-documents/document-folder.js');
-  return DocumentFolder.open({ folder: saveDocuments, force: force === true, severalRuns }, context);
-}
-
-/** Creates the folder of --save-outputs; undefined without that flag. Throws UsageError. */
-export async function openOutputsFolder(
-  { saveOutputs, force }: DocumentFlags,
-  context: Context,
-): Promise<SaveFolder | undefined> {
-  if (saveOutputs === undefined) return undefined;
-  const { SaveFolder } = await import('../../output-documents/save-folder.js');
-  return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force: force === true }, context);
+) {
+  if (force && saveDocuments === undefined && saveOutputs === undefined)
+    throw new UsageError(['--force requires --save-documents or --save-outputs']);
+  return collectUsageErrors({
+    outputs: async () => {
+      if (saveOutputs === undefined) return undefined;
+      const { SaveFolder } = await import('../../output-documents/save-folder.js');
+      return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force }, context);
+    },
+    documents: async () => {
+      if (saveDocuments === undefined) return undefined;
+      const { DocumentFolder } = await import('../../output-documents/document-folder.js');
+      return DocumentFolder.open({ folder: saveDocuments, force, severalRuns }, context);
+    },
+  });
 }
 
 /**
@@ -116,10 +120,7 @@ export async function openRowFiles(
   files: readonly string[] | undefined,
   context: Context,
 ): Promise<RowFiles | undefined> {
-  const folders = await collectUsageErrors({
-    outputs: () => openOutputsFolder(flags, context),
-    documents: () => openDocumentFolder(flags, true, context),
-  });
+  const folders = await openFolders(flags, true, context);
   const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
   if (roots.length === 0) return undefined;
   const { RowFiles, RowNames } = await import('../../output-documents/row-files.js');

@@ -1,5 +1,4 @@
 /** The end of a watched run on stderr, and the command that continues with runs. */
-import type { ServiceFlags } from '../../config/resolve-setting.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import type { ListedNames } from '../../history/history.js';
@@ -17,10 +16,9 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
-import type { PresentationFlags } from '../../view/presentation.js';
 import type { Reporter } from '../../view/reporter.js';
+import type { ShowFlags } from './output-flags.js';
 import type { PrintOptions } from './print-run.js';
-import type { ReportFlags } from './reports.js';
 import type { CommandOutcome, Session } from './session.js';
 
 /** What a command that continues with runs has in common with this one. */
@@ -29,7 +27,7 @@ export interface ResumePlan extends PrintOptions {
   /** Returns the flags that save the files of these runs to the same folders. */
   savedFlags?: ((ids: readonly string[]) => readonly string[]) | undefined;
   /** As the user wrote them. */
-  flags: ServiceFlags & PresentationFlags & ReportFlags;
+  flags: ShowFlags;
 }
 
 /** How the end of a run is shown. */
@@ -62,24 +60,21 @@ export function resumeOf(
   const { format, pointer, flags } = plan;
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   if (ids.length === 0 || !isCopyable(ids.join(''))) return {};
-  const { interval, maxInterval, timeout, quiet, verbose, color, report = [] } = flags;
-  const { header = [], tokenFile } = flags;
+  const { timeout, header = [], tokenFile } = flags;
   const hasNoValue = runs.some(({ state }) => state === 'noValue');
-  const values = {
-    '--output': format === 'text' ? undefined : format,
-    '--get': hasNoValue ? undefined : pointer?.text,
-    '--interval': interval,
-    '--max-interval': maxInterval,
-    '--color': color,
-    // With 0, it would never wait.
-    '--timeout': timeout === undefined || parseDuration(timeout) === 0 ? undefined : timeout,
-  };
-  const others = [
-    ...Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
-    ...(quiet === true ? ['--quiet'] : []),
-    ...(verbose === true ? ['--verbose'] : []),
-    ...report.flatMap((value) => ['--report', value]),
-  ];
+  // With 0, it would never wait.
+  const isEndless = timeout === undefined || parseDuration(timeout) === 0;
+  const others = toArgs({
+    output: format === 'text' ? undefined : format,
+    get: hasNoValue ? undefined : pointer?.text,
+    interval: flags.interval,
+    'max-interval': flags.maxInterval,
+    color: flags.color,
+    timeout: isEndless ? undefined : timeout,
+    quiet: flags.quiet,
+    verbose: flags.verbose,
+    report: flags.report,
+  });
   // What must be given again, and cannot be printed.
   const secrets = [
     ...(tokenFile === '-' ? ['--token-file -, with the token on standard input'] : []),
@@ -89,6 +84,13 @@ export function resumeOf(
     resume: watchCommand(ids, plan, others),
     resumeHints: secrets.map((secret) => `To resume, add ${secret}.`),
   };
+}
+
+/** Returns flags with their values as arguments. */
+function toArgs(flags: Record<string, string | boolean | readonly string[] | undefined>): string[] {
+  return Object.entries(flags).flatMap(([name, values = []]) =>
+    [values].flat().flatMap((value) => (typeof value === 'string' ? [`--${name}`, value] : `--${name}`)),
+  );
 }
 
 /** Returns whether watching a run again may show its end. */

@@ -39,22 +39,17 @@ export async function printValue(
     return true;
   }
   let hasEscapes = false;
-  let hasCommands = false;
-  const hasCommand = createCommandFinder();
   await stdout.write(
     (function* () {
-      const pieces = rawString(value);
-      let piece = pieces.next();
-      for (; !piece.done; piece = pieces.next()) {
-        hasCommands = hasCommand(piece.value);
-        yield piece.value;
-      }
-      hasEscapes = piece.value;
+      hasEscapes = yield* rawString(value);
     })(),
   );
   if (hasEscapes) reporter.warn(ESCAPED);
-  // Where stdout may be the log of a CI job.
-  if (hasCommands && isInCi(context.env) && !context.stdout.isFile) reporter.warn(COMMANDS_WARNING);
+  const isLogged = isInCi(context.env) && !context.stdout.isFile;
+  const hasCommand = createCommandFinder();
+  let hasCommands = false;
+  for (const piece of isLogged ? rawString(value) : []) hasCommands = hasCommand(piece);
+  if (hasCommands) reporter.warn(COMMANDS_WARNING);
   return true;
 }
 

@@ -5,13 +5,7 @@ import type { CommandResult } from '../../outcome/error-data.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Report } from '../../report/destination.js';
-
-export interface ReportFlags {
-  report?: string[];
-  /** Other files that a command writes, which may not exist yet. */
-  results?: string;
-  once?: string;
-}
+import type { ReportFlags } from './output-flags.js';
 
 export class RequestedReports {
   #reports: readonly Report[] | undefined;

@@ -3,14 +3,9 @@ import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { codeOfState, MAX_LISTED_RUNS, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
-import type { RowReason, RowStates } from '../../runs/log/row-states.js';
+import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import {
-  type BatchSummary,
-  formatBatchSummary,
-  type NextStep,
-  type StateReason,
-} from '../../view/batch-summary.js';
+import { type BatchSummary, formatBatchSummary, type NextStep } from '../../view/batch-summary.js';
 import { PLAIN } from '../../view/presentation.js';
 
 /** What is said about rows, beside their states. */
@@ -34,14 +29,21 @@ export interface SummaryFacts {
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const { total = 0, notes, results } = facts;
   const counts = countWords(rows, total);
-  const reasons = rows.reasons().map((reason) => stateReason(reason, rows));
+  const reasons = rows.reasons().map(({ state, rows: numbers, ...reason }) => ({
+    ...reason,
+    state: shownState(state),
+    rows: numbers.map((row) => {
+      const id = state === 'lost' ? rows.id(row) : undefined;
+      return rows.label(row) + (id === undefined ? '' : ` (${id})`);
+    }),
+  }));
   const next = nextSteps(rows, total, facts);
-  const hasLook = results.length > 0 && counts.length > 0 && (reasons.length > 0 || next.length === 0);
+  const hasLook = counts.length > 0 && (reasons.length > 0 || next.length === 0);
   return {
     counts,
     reasons,
     notes,
-    next: hasLook ? [...next, lookStep(results, reasons.length > 0)] : next,
+    next: [...next, ...(hasLook ? lookSteps(results, reasons.length > 0) : [])],
   };
 }
 
@@ -57,105 +59,70 @@ function countWords(rows: RowStates, total: number): BatchSummary['counts'] {
   return [...counts].filter(([, count]) => count > 0);
 }
 
-function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowStates): StateReason {
-  return {
-    ...reason,
-    state: shownState(state),
-    rows: numbers.map((row) => {
-      const id = state === 'lost' ? rows.id(row) : undefined;
-      return rows.label(row) + (id === undefined ? '' : ` (${id})`);
-    }),
-  };
-}
+/** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
+type Step = readonly [text: string, flag?: string];
 
-/** A step that is not yet a sentence. */
-interface Step {
-  /** Returns the sentence, without its full stop, in which the command has this name. */
-  text(command: string): string;
-  /** What precedes the command, if that is printed with these flags. */
-  goal: string;
-  flags: readonly string[];
-}
-
-/** Runs the command once more. */
-function again(text: Step['text']): Step {
-  return { text, goal: text('the same command'), flags: [] };
-}
-
-/** Runs the command with flags. */
-function add(goal: string, ...flags: string[]): Step {
-  return { text: (command) => `${goal}, add ${flags.join(' ')} to ${command}`, goal, flags };
-}
-
-function nextSteps(
-  rows: RowStates,
-  total: number,
-  { onceFile, isBatch, isLimited, command }: SummaryFacts,
-): NextStep[] {
+function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
+  const { onceFile, isBatch, isLimited, command } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state].again === 'retry-failed' && has(state))
-    .reverse()
     .map((state) => wordOf(shownState(state)))
-    .join(', ')
-    .replace(/, ([^,]*)$/, ' and $1');
-  const repeat = (name: string) => {
-    if (has('invalid'))
-      return `${isOpen ? 'To continue, fix' : 'Fix'} the invalid rows, and run ${name} again`;
-    return isLimited
-      ? `To send the waiting rows, run ${name} without --limit`
-      : `To continue, run ${name} again`;
-  };
-  const steps = [
+    .reverse()
+    .join(' and ');
+  const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
+  const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, onceFile !== undefined) : []),
-    ...(has('held') ? [add('To send a new run for each held row', '--send-changed')] : []),
-    ...(has('lost') ? ['For each lost row, check the base URL and the service.'] : []),
-    ...(has('invalid') || isOpen ? [again(repeat)] : []),
-    ...(retried !== ''
-      ? [add(`To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`, '--retry-failed')]
-      : []),
+    has('held') && ['To send a new run for each held row', '--send-changed'],
+    has('lost') && ['For each lost row, check the base URL and the service.'],
+    has('invalid') ? ['Once the invalid rows are fixed', ''] : isOpen && [continuing, ''],
+    retried !== '' && [
+      `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
+      '--retry-failed',
+    ],
   ];
-  const first = steps.findIndex((step) => typeof step !== 'string');
-  const same = isBatch
-    ? 'the same command'
-    : `the wfr ${onceFile === undefined ? 'batch' : 'run'} command that wrote these results`;
-  return steps.map((step, index) => {
-    if (typeof step === 'string') return { text: step };
-    // The command is printed in full, or said in full, once.
-    if (index > first) return { text: `${step.text('that command')}.` };
-    if (command === undefined) return { text: `${step.text(same)}.` };
-    return { text: step.goal, command: command(...step.flags) };
+  const writer = `wfr ${onceFile === undefined ? 'batch' : 'run'} command that wrote these results`;
+  const same = isBatch ? 'the same command' : `the ${writer}`;
+  // The command is printed in full once.
+  let full = command;
+  return steps.flatMap((step) => {
+    if (step === false) return [];
+    const [text, flag] = step;
+    if (flag === undefined) return [{ text }];
+    const shown = full?.(...(flag === '' ? [] : [flag]));
+    full = undefined;
+    if (shown !== undefined) return [{ text, command: shown }];
+    return [{ text: `${text}, ${flag === '' ? `run ${same} again` : `add ${flag} to ${same}`}.` }];
   });
 }
 
-function unknownSteps(rows: RowStates, isOnce: boolean): (Step | string)[] {
+function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
   const unknown = isOnce ? [] : rows.rowsIn('unknown');
   // What is gone has no inputs to be sent again.
   const gone = unknown.filter((row) => rows.isGone(row));
   const sendable = unknown.filter((row) => !rows.isGone(row));
-  const which = unknown.length < rows.count('unknown') ? '' : ` ${sendable.join(',')}`;
-  const row = isOnce ? '' : `${unknown[0]}=`;
+  const isListed = unknown.length === rows.count('unknown');
+  const resend = `--resend-unknown${isListed ? ` ${sendable.join(',')}` : ''}`;
   return [
-    'For each unknown row, check in the service whether its run exists.',
-    add('To continue with a run that exists', `--adopt ${row}<id>`),
-    ...(which === ' ' ? [] : [add('To send rows again that have none', `--resend-unknown${which}`)]),
-    ...(gone.length > 0 ? [add('To settle a row that is gone and has none', `--adopt ${gone[0]}=none`)] : []),
+    ['For each unknown row, check in the service whether its run exists.'],
+    ['To continue with a run that exists', `--adopt ${isOnce ? '' : `${unknown[0]}=`}<id>`],
+    (sendable.length > 0 || !isListed) && ['To send rows again that have none', resend],
+    gone.length > 0 && ['To settle a row that is gone and has none', `--adopt ${gone[0]}=none`],
   ];
 }
 
 /** Files that a command is printed with at most. */
 const MAX_FILES = 3;
 
-/** Returns how to see more of the rows of these results files: the outputs, or where there are reasons a page of all rows. */
-function lookStep(files: readonly string[], hasReasons: boolean): NextStep {
-  const [first = ''] = files;
-  const text = hasReasons ? 'To write a page of all rows' : 'To see the outputs';
+/** Returns how to see more of the rows of results files: the outputs, or where there are reasons a page of all rows. */
+function lookSteps(files: readonly string[], hasReasons: boolean): NextStep[] {
+  const [first] = files;
+  if (first === undefined || files.length > MAX_FILES) return [];
   const page = `html=${first.replace(/\.jsonl?$/, '')}.html`;
   const flags = hasReasons ? ['--report', page] : ['-o', 'csv'];
-  return files.length > MAX_FILES
-    ? { text: `${text}, add ${shellCommand(flags)} to the same command.` }
-    : { text, command: shellCommand(['wfr', 'results', ...files, ...flags]) };
+  const text = hasReasons ? 'To write a page of all rows' : 'To see the outputs';
+  return [{ text, command: shellCommand(['wfr', 'results', ...files, ...flags]) }];
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */

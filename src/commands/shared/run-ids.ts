@@ -1,15 +1,15 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
 import { loadCredentials } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
-import type { ServiceFlags, ServiceSources } from '../../config/resolve-setting.js';
+import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { History, isShortId, type PastRun, shortIdFinder } from '../../history/history.js';
+import { History, isShortId, shortIdFinder } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type GetFlags, type OutputFlags, parseGet, parseOutputFormat } from './output-flags.js';
+import { decidePresentation } from '../../view/presentation.js';
+import { parseGet, parseOutputFormat, type ShowFlags } from './output-flags.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
 function parseRunIds(raw: readonly string[]): string[] {
@@ -21,7 +21,7 @@ function parseRunIds(raw: readonly string[]): string[] {
 }
 
 /** Validates what status and watch have in common, and finds the runs in the history. Throws UsageError with every problem. */
-export async function planRuns<Flags extends ServiceFlags & OutputFlags & GetFlags & PresentationFlags>(
+export async function planRuns<Flags extends ShowFlags>(
   rawIds: readonly string[],
   sources: ServiceSources & { flags: Flags },
 ) {
@@ -56,13 +56,15 @@ async function resolvePastRuns(
   const notes: string[] = [];
   const findUuids = shortIdFinder(runs.map(({ id }) => id));
   const ids = raw.map((text) => {
-    if (isMisspelledLast(text)) problems.push(`${text}: is not a run id; did you mean @last?`);
-    const matches = parseReference(text, profile);
-    if (matches !== undefined) {
-      const run = runs.find(matches);
+    const [, word, workflow] = /^(@[^:]*)(?::(.+))?$/s.exec(text) ?? [];
+    if (word === '@last') {
+      const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
+      const run = runs.find((one) => wanted === undefined || one.workflow.toLowerCase() === wanted);
       if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
       return run?.id ?? text;
     }
+    if (word !== undefined && findNearest(word, ['@last']) !== undefined)
+      problems.push(`${text}: is not a run id; did you mean @last?`);
     const [uuid, ...others] = isShortId(text) ? findUuids(text) : [];
     if (uuid === undefined) return text;
     if (others.length > 0)
@@ -73,18 +75,4 @@ async function resolvePastRuns(
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
   return { ids: [...new Set(ids)], notes };
-}
-
-function isMisspelledLast(text: string): boolean {
-  const [word = ''] = text.split(':');
-  return word.startsWith('@') && word !== '@last' && findNearest(word, ['@last']) !== undefined;
-}
-
-/** Returns a predicate for the runs that `@last` or `@last:<workflow>` refers to; undefined for an id. */
-function parseReference(id: string, profile: Profile | undefined): ((run: PastRun) => boolean) | undefined {
-  const [, workflow] = /^@last(?::(.+))?$/s.exec(id) ?? [undefined, null];
-  if (workflow === null) return undefined;
-  if (workflow === undefined) return () => true;
-  const wanted = resolveWorkflowId(workflow, profile).toLowerCase();
-  return (run) => run.workflow.toLowerCase() === wanted;
 }

@@ -1,5 +1,5 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
-import type { LoadedCredentials } from '../../config/credentials.js';
+import { type LoadedCredentials, requireToken } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
@@ -20,7 +20,8 @@ import {
   type PresentationFlags,
 } from '../../view/presentation.js';
 import { Reporter, serviceLogger } from '../../view/reporter.js';
-import { type ReportFlags, RequestedReports } from './reports.js';
+import type { ReportFlags } from './output-flags.js';
+import { RequestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */
 interface SessionPlan {
@@ -33,6 +34,10 @@ interface SessionPlan {
   notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly Subject[];
+  /** Whether the same command would trigger another run if one exists. */
+  triggersAgain?: boolean;
+  /** Whether nothing is sent, so that no token is needed. */
+  isDry?: boolean;
   /** The history that planning has read. */
   history?: History;
 }
@@ -62,41 +67,59 @@ export interface CommandOutcome {
   resumeHints?: readonly string[] | undefined;
 }
 
-interface CommandOptions {
-  /** What is reported if the command fails before any run was seen. */
-  subjects: readonly Subject[];
-  /** Whether the same command would trigger another run if one exists. */
-  triggersAgain?: boolean;
+/** What `work` opens. */
+export interface CommandResources {
+  readonly interruption: Interruption;
+  readonly reports: RequestedReports;
+  /** Requires a token, prints the plan's warnings, and opens the session. Opens no connection yet. */
+  openSession(plan: SessionPlan): Promise<Session>;
 }
 
 /**
  * Runs `work`, which validates the command line, opens the session and uses it. Closes what was opened, prints the error that
- * it throws, writes the reports, and returns the exit.
+ * it throws, writes the reports, and returns the exit. The reports have the runs of the plan, and before there is one those
+ * `unplanned`.
  */
 export async function runCommand(
   flags: ReportFlags & PresentationFlags,
-  { subjects, triggersAgain = false }: CommandOptions,
+  unplanned: readonly Subject[],
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
   const { clock, errorsAsData, stderr, secrets } = context;
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const resources = new CommandResources(flags, subjects, context);
+  const interruption = new Interruption(context);
+  const reports = new RequestedReports(flags, context);
+  let plan: SessionPlan | undefined;
+  let session: Session | undefined;
+  const openSession = async (opened: SessionPlan) => {
+    plan = opened;
+    const { settings, credentials, subjects, isDry = false } = opened;
+    if (!isDry) await requireToken(credentials, settings.baseUrl, interruption.signal);
+    keepOwnWords(flags, subjects, context);
+    session = await open(opened, interruption, context);
+    return session;
+  };
   const run = async () => {
-    const ended = await work(resources)
-      .finally(() => resources.closeSession())
-      .catch(async (error) => {
-        await printErrors([factsOf(error)], flags, context);
-        return failedOutcome(error, resources.subjects, startedAt, clock.monotonic() - started);
+    const ended = await work({ interruption, reports, openSession })
+      .finally(() => session && close(session))
+      .catch(async (thrown): Promise<CommandOutcome> => {
+        const error = factsOf(thrown);
+        await printErrors([error], flags, context);
+        // After a usage error, the plan does not count.
+        const planned = error.code === 'usage' ? [] : (plan?.subjects ?? unplanned);
+        const facts = { run: undefined, state: stateOfError(error), error, startedAt };
+        const durationMs = clock.monotonic() - started;
+        const runs = planned.map((subject) => ({ ...subject, ...facts, durationMs }));
+        return { runs, exit: exitOfError(error), failure: error };
       });
     const { exit = exitOfSeveral(ended.runs.map(exitOf)) } = ended;
     const { period = { startedAt, durationMs: clock.monotonic() - started } } = ended;
-    const { mayHaveSent, pageOf } = resources;
-    const runs = ended.runs.map((one) => ({
-      ...one,
-      page: one.id === undefined ? undefined : pageOf(one.id),
-    }));
+    const pageOf = (id: string | undefined) => (id === undefined ? undefined : plan?.settings.pageOf(id));
+    const runs = ended.runs.map((one) => ({ ...one, page: pageOf(one.id) }));
+    const { subjects = [], triggersAgain = false } = plan ?? {};
+    const mayHaveSent = session !== undefined && subjects.some(({ id }) => id === undefined);
     const describe = async (finalExit: Exit, failures: readonly Facts[]) => {
       if (finalExit === ExitCode.ok) return undefined;
       const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
@@ -104,7 +127,7 @@ export async function runCommand(
       return maskErrorData(describeEnding(ending), secrets);
     };
     const error = flags.report === undefined ? undefined : await describe(exit, []);
-    const failures = (await resources.reports.write({ runs, exit, ...period, error })).map(factsOf);
+    const failures = (await reports.write({ runs, exit, ...period, error })).map(factsOf);
     await printErrors(failures, flags, context);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? await describe(finalExit, failures) : undefined;
@@ -115,9 +138,9 @@ export async function runCommand(
     return finalExit;
   };
   try {
-    return await resources.interruption.raceToEnd(run().finally(() => resources.reports.close()));
+    return await interruption.raceToEnd(run().finally(() => reports.close()));
   } finally {
-    resources.interruption.release();
+    interruption.release();
   }
 }
 
@@ -128,76 +151,32 @@ export async function printErrors(errors: readonly Facts[], { color }: Presentat
   for (const facts of errors) await printError(facts, color, context);
 }
 
-/** Returns the error that ended a command as the outcome of each run that was planned. */
-function failedOutcome(
-  thrown: unknown,
-  subjects: readonly Subject[],
-  startedAt: number,
-  durationMs: number,
-): CommandOutcome {
-  const error = factsOf(thrown);
-  // After a usage error, nothing was planned.
-  const planned = error.code === 'usage' ? [] : subjects;
-  const state = stateOfError(error);
-  const runs = planned.map((subject) => ({
-    ...subject,
-    run: undefined,
-    state,
-    error,
-    startedAt,
-    durationMs,
-  }));
-  return { runs, exit: exitOfError(error), failure: error };
+/** Opens a session, and loads the HTTP client, which is imported nowhere else. */
+async function open(plan: SessionPlan, interruption: Interruption, context: Context): Promise<Session> {
+  const { settings, credentials, presentation, history = History.open(context) } = plan;
+  const { clock, limits, nodeVersion } = context;
+  const reporter = await Reporter.open(presentation, context);
+  for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
+  for (const warning of [...settings.warnings, ...plan.warnings]) reporter.warn(warning);
+  for (const note of settings.notes) reporter.debug(note);
+  const { Transport } = await import('../../service/transport.js');
+  await setV8Flags(nodeVersion);
+  const { baseUrl, proxy, tls, headers } = settings;
+  const transport = new Transport({ origin: baseUrl, proxy, tls }, clock, limits);
+  const events = serviceLogger(reporter);
+  const userAgent = `wfr/${VERSION}`;
+  const memory = new ResponseMemory();
+  const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events, memory };
+  const stdout = openStdoutQueue(context, interruption);
+  const layout = await openLayout(presentation.colorFlag, context);
+  return { context, interruption, reporter, service, stdout, layout, history };
 }
 
-/** What a command holds open until it ends. */
-class CommandResources {
-  readonly interruption: Interruption;
-  readonly reports: RequestedReports;
-  /** Returns the page of a run, for people, if it has one. */
-  pageOf: ServiceSettings['pageOf'] = () => undefined;
-  closeSession = async () => {};
-  #isOpen = false;
-
-  constructor(
-    private readonly flags: ReportFlags,
-    public subjects: readonly Subject[],
-    private readonly context: Context,
-  ) {
-    this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(flags, context);
-  }
-
-  /** Prints the plan's warnings and opens the session. Opens no connection yet. */
-  async openSession(plan: SessionPlan): Promise<Session> {
-    const { context, interruption } = this;
-    this.subjects = plan.subjects;
-    this.pageOf = plan.settings.pageOf;
-    this.#isOpen = true;
-    keepOwnWords(this.flags, plan.subjects, context);
-    const reporter = await Reporter.open(plan.presentation, context);
-    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
-    for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
-    for (const note of plan.settings.notes) reporter.debug(note);
-    const { service, close } = await openService(plan, reporter, context);
-    const stdout = openStdoutQueue(context, interruption);
-    const layout = await openLayout(plan.presentation.colorFlag, context);
-    const { history = History.open(context) } = plan;
-    this.closeSession = async () => {
-      reporter.stopProgress();
-      await flushHistory(history, reporter);
-      await close();
-    };
-    return { context, interruption, reporter, service, stdout, layout, history };
-  }
-
-  /** Whether a trigger may have been sent: the session was opened for runs without an id. */
-  get mayHaveSent(): boolean {
-    return this.#isOpen && this.subjects.some(({ id }) => id === undefined);
-  }
+async function close({ reporter, history, service }: Session): Promise<void> {
+  reporter.stopProgress();
+  await flushHistory(history, reporter);
+  await service.transport.close();
 }
-
-export type { CommandResources };
 
 /** Flags whose values may be secrets, and are no part of a command that continues. */
 const SECRET_FLAGS = ['header', 'input'];
@@ -221,18 +200,4 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
   // A person may rely on @last; a pipeline without a home folder does not.
   else if (reporter.presentation.live) reporter.warn(`${text}; WFR_HISTORY=0 turns it off`);
   else reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
-}
-
-/** Loads the HTTP client, which is imported nowhere else. */
-async function openService({ settings, credentials }: SessionPlan, reporter: Reporter, context: Context) {
-  const { Transport } = await import('../../service/transport.js');
-  await setV8Flags(context.nodeVersion);
-  const { clock, limits } = context;
-  const { baseUrl, proxy, tls, headers } = settings;
-  const transport = new Transport({ origin: baseUrl, proxy, tls }, clock, limits);
-  const events = serviceLogger(reporter);
-  const userAgent = `wfr/${VERSION}`;
-  const memory = new ResponseMemory();
-  const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events, memory };
-  return { service, close: () => transport.close() };
 }

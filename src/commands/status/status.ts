@@ -1,7 +1,5 @@
 /** `wfr status`: shows the current state of runs. */
-import { requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import type { ServiceFlags } from '../../config/resolve-setting.js';
 import type { Exit } from '../../exit-code.js';
 import { namesInList, type PastRun } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
@@ -10,16 +8,15 @@ import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js'
 import { compactJson } from '../../text/json/format-json.js';
 import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { PresentationFlags } from '../../view/presentation.js';
 import { LABEL_WIDTH, runSummary } from '../../view/summary.js';
-import type { GetFlags, OutputFlags } from '../shared/output-flags.js';
+import type { ShowFlags } from '../shared/output-flags.js';
 import { resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printLine, printRun } from '../shared/print-run.js';
 import { planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
 
-export interface StatusFlags extends ServiceFlags, OutputFlags, GetFlags, PresentationFlags {
+export interface StatusFlags extends ShowFlags {
   exitStatus?: boolean;
 }
 
@@ -27,10 +24,9 @@ type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>>;
 
 /** Runs the command. */
 export function status(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, { subjects: [] }, context, async (resources) => {
+  return runCommand(flags, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const plan = await planRuns(rawIds, { flags, profile, context });
-    await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
     return pollAll(plan, await resources.openSession({ ...plan, subjects: [] }));
   });
 }

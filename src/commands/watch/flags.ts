@@ -1,34 +1,36 @@
 /** The flags and the help of `wfr watch`. */
-import { type Command, Option } from 'commander';
-import { addFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
-import type { WatchFlags } from './watch.js';
+import { Option } from 'commander';
+import { addFlags, type CommandEntry, rawFlags } from '../shared/flags.js';
 
-const HELP = `
+export const WATCH: CommandEntry = {
+  name: 'watch',
+  summary: 'wait for existing runs to end',
+  help: `
 The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED. It is the same
 for a run that has already ended.
 
 Examples:
   wfr watch "$id"
   wfr watch --timeout 10m "$id" > output.json
-  wfr watch "$id" --report github --report junit=report.xml`;
-
-export const WATCH: CommandEntry = {
-  name: 'watch',
-  summary: 'wait for existing runs to end',
-  help: HELP,
-  define,
+  wfr watch "$id" --report github --report junit=report.xml`,
+  define(command) {
+    command
+      .description('Wait for existing runs to end, and print the output if there is one run.')
+      .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last');
+    addFlags(
+      command,
+      'wait',
+      'output',
+      'get',
+      'saveOutputs',
+      'saveDocuments',
+      'report',
+      'service',
+      'messages',
+    ).addOption(new Option('--exit-status', 'accepted and ignored').hideHelp());
+  },
+  async run(command, context) {
+    const { watch } = await import('./watch.js');
+    return watch(command.args, rawFlags(command), context);
+  },
 };
-
-function define(command: Command, start: Start): void {
-  command
-    .description('Wait for existing runs to end, and print the output if there is one run.')
-    .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last');
-  addFlags(command, 'wait', 'output', 'get', 'saveOutputs', 'saveDocuments', 'report', 'service', 'messages')
-    .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
-    .action((ids: string[]) =>
-      start(async (context) => {
-        const { watch } = await import('./watch.js');
-        return watch(ids, rawFlags<WatchFlags>(command), context);
-      }),
-    );
-}

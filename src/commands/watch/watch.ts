@@ -1,8 +1,7 @@
 /** `wfr watch`: waits for runs that already exist. */
 import { join } from 'node:path';
-import { requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { idShortener, nameOfRun, namesInList } from '../../history/history.js';
@@ -10,58 +9,40 @@ import { FileNames, type SaveFolder } from '../../output-documents/save-folder.j
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
-import type { PresentationFlags } from '../../view/presentation.js';
-import {
-  type DocumentFlags,
-  type GetFlags,
-  type OutputFlags,
-  openDocumentFolder,
-  openOutputsFolder,
-} from '../shared/output-flags.js';
+import { openFolders, type ShowFlags } from '../shared/output-flags.js';
 import { canResume, resumeOf, watchCommand } from '../shared/print-outcome.js';
-import type { ReportFlags, RequestedReports } from '../shared/reports.js';
+import type { RequestedReports } from '../shared/reports.js';
 import { planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/watch-run.js';
 
-export interface WatchFlags
-  extends ServiceFlags,
-    OutputFlags,
-    GetFlags,
-    DocumentFlags,
-    PresentationFlags,
-    ReportFlags {}
-
 type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
 
 /** Runs the command. */
-export function watch(rawIds: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, { subjects: subjectsOf(rawIds) }, context, async (resources) => {
+export function watch(rawIds: readonly string[], flags: ShowFlags, context: Context): Promise<Exit> {
+  return runCommand(flags, [], context, async (resources) => {
     const plan = await planWatch(rawIds, flags, resources.reports, context);
-    await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
     return watchAll(plan, await resources.openSession(plan));
   });
 }
 
-const subjectsOf = (ids: readonly string[]) => ids.map((id) => ({ id, workflowId: undefined }));
-
 /** Validates a command line. Throws UsageError with every problem. */
 async function planWatch(
   rawIds: readonly string[],
-  flags: WatchFlags,
+  flags: ShowFlags,
   reports: RequestedReports,
   context: Context,
 ) {
   const sources = { flags, profile: await chooseProfile(flags, context), context };
   const severalRuns = new Set(rawIds).size > 1;
-  const { runs, wait, documents, outputs } = await collectUsageErrors({
+  const { runs, wait, folders } = await collectUsageErrors({
     runs: () => planRuns(rawIds, sources),
     wait: () => resolveWaitSettings(sources),
-    documents: () => openDocumentFolder(flags, severalRuns, context),
-    outputs: () => openOutputsFolder(flags, context),
+    folders: () => openFolders(flags, severalRuns, context),
     reports: () => reports.open(),
   });
   const { ids } = runs;
+  const { documents, outputs } = folders;
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) documents?.runFolder(id);
   const savedFlags = (some: readonly string[]) => [
@@ -69,7 +50,8 @@ async function planWatch(
     ...(documents?.flagsFor(some) ?? (flags.force === true ? ['--force'] : [])),
   ];
   const saveOutput = outputs && outputSaver(ids, outputs);
-  return { ...runs, wait, documents, savedFlags, saveOutput, subjects: subjectsOf(ids) };
+  const subjects = ids.map((id) => ({ id, workflowId: undefined }));
+  return { ...runs, wait, documents, savedFlags, saveOutput, subjects };
 }
 
 /** Returns what saves outputs, each run's in a file of its own whenever the command is repeated. */

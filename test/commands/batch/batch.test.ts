@@ -562,8 +562,8 @@ describe('batch: the closing block', () => {
     rows.csv:3
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
-To send rows again that have none, add --resend-unknown 3 to that command.
-To run failed and rejected rows again, once corrected, add --retry-failed to that command.
+To send rows again that have none, add --resend-unknown 3 to the same command.
+To run failed and rejected rows again, once corrected, add --retry-failed to the same command.
 To write a page of all rows: wfr results out.jsonl --report html=out.html
 `);
   });

@@ -14,13 +14,13 @@ describe('batch --limit', () => {
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
     expect(stderr).toContain('60 rows: 5 finished, 55 waiting; took ');
     expect(stderr).toMatch(
-      /To send the waiting rows, run the same command without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
+      /To send the waiting rows, without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
     );
     const results = await wfr(['results', 'out.jsonl'], { cwd });
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
     expect(results.stdout).toMatch(
-      /\nTo send the waiting rows, run the wfr batch command that wrote these results without --limit\.\n$/,
+      /\nTo send the waiting rows, without --limit, run the wfr batch command that wrote these results again\.\n$/,
     );
   });
 

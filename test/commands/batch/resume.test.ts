@@ -229,7 +229,7 @@ describe('batch: resuming from a results file', () => {
     });
     expect(first.exitCode).toBe(130);
     expect(triggered).toHaveLength(2);
-    expect(first.stderr).toContain('Interrupted.\nTo continue, run the same command again');
+    expect(first.stderr).toContain('Interrupted.\nTo continue: wfr batch');
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).exitCode).toBe(130);
     // The known states are printed and reported, but not as a complete batch.
     const known = await wfr(['results', 'out.jsonl', '--report', 'html=r.html'], { cwd });

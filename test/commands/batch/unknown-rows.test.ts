@@ -208,7 +208,7 @@ describe('batch: a row whose run the service no longer knows', () => {
 describe('batch --adopt: an unknown row gets the run that the user found', () => {
   test('batch: --adopt reads the run, records it as accepted, and watches it; nothing is triggered', async () => {
     const { run, first, path, triggered, reads } = await runUnknownBatch([2], 3);
-    expect(first.stderr).toMatch(/--adopt 2=<id>\n.*--resend-unknown 2 to that command\.\n/m);
+    expect(first.stderr).toMatch(/--adopt 2=<id>\n.*--resend-unknown 2 to the same command\.\n/m);
     const { exitCode, stderr } = await run('--adopt', '2=found-1');
     expect(exitCode).toBe(0);
     expect(stderr).toContain('3 rows: 3 finished; ');
