@@ -58,7 +58,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const isOnStdout = format === 'text' && pointers.length === 0;
     const isJoined = joined.problems.length + joined.absent.length === 0;
     const hasLook = isJoined && isOnStdout && flags.report === undefined;
-    const summary = summaryOf(joined, files, hasLook ? names : []);
+    const summary = summaryOf(joined, hasLook ? names : []);
     // With JSON, the counts are in the result or in the error.
     if (!joined.isMixed && (isOnStdout || !context.errorsAsData))
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
@@ -223,16 +223,15 @@ async function printPieces(
 
 function summaryOf(
   { rows, total, missing, period, header, isLimited }: JoinedFiles,
-  [file]: readonly ResultsFile[],
   results: readonly string[],
 ): BatchSummary {
   const notes =
     total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
       : [];
-  const onceFile = header?.salt === undefined ? undefined : file?.name;
+  const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
-  const summary = summarize(rows, { total: known, notes, onceFile, isBatch: false, isLimited, results });
+  const summary = summarize(rows, { total: known, notes, isOnce, isBatch: false, isLimited, results });
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const [start, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];

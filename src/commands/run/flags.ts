@@ -41,24 +41,13 @@ Examples:
       )
       .addOption(rare('--no-documents', 'reject documents in the inputs file, for JSON from outside'))
       .addOption(common('-d, --detach', 'print the id once accepted, and do not wait'))
-      .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
       .addOption(common('--dry-run', 'print what would be sent, without sending it'))
       .optionsGroup('At most once:')
       .addOption(common('--once <file>', 'record of the run, to continue from'))
       .option('--adopt <id>', 'the run found for an unknown outcome')
       .option('--resend-unknown', 'send again although the outcome is unknown')
       .option('--retry-failed', 'trigger a FAILED or lost run again');
-    addFlags(
-      command,
-      'trigger',
-      'wait',
-      'output',
-      'get',
-      'saveDocuments',
-      'report',
-      'service',
-      'messages',
-    ).addOption(new Option('--exit-status', 'accepted and ignored').hideHelp());
+    addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages');
   },
   async run(command, context) {
     const { run } = await import('./run.js');

@@ -45,14 +45,15 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
   const { signal } = interruption;
   const options = { ...ownedFileOptions(once.file, session), signal };
   await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
-  const onWait = ({ isLocal, message, owner }: JournalInUseError) => {
+  const onBusy = ({ isLocal, message, owner }: JournalInUseError, attempts: number) => {
     if (!isLocal) throw new UsageError([`--once ${name}: ${message}`]);
+    if (attempts > 1) return;
     const process = `process ${owner.pid} on ${sanitize(owner.host)}`;
     reporter.info(
       `Waiting for ${process}, which is triggering the run of ${sanitize(name)}; Ctrl-C sends nothing.`,
     );
   };
-  const file = await interruption.raceToOpen(openWhenFree(once, session, { signal, onWait }));
+  const file = await interruption.raceToOpen(openWhenFree(once, session, onBusy, signal));
   try {
     const digests = await digestInputs(plan.trigger.inputs, file.header.salt ?? '', signal);
     assertSameCommand(file, digests, plan);
@@ -71,27 +72,20 @@ function targetOf({ trigger, settings }: RunPlan): OnceTarget {
   return { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
 }
 
-/** Locks the file, and waits while another process has it: `onWait` is called first, and ends that by throwing. */
+/** Locks the file, and waits while another process has it, unless `onBusy` throws. */
 async function openWhenFree(
   { file }: OncePlan,
   session: Session,
-  {
-    maxAttempts = Number.POSITIVE_INFINITY,
-    signal,
-    onWait,
-  }: {
-    maxAttempts?: number;
-    signal?: AbortSignal;
-    onWait?(error: JournalInUseError): void;
-  },
+  onBusy: (error: JournalInUseError, attempts: number) => void,
+  signal?: AbortSignal,
 ): Promise<OnceFile> {
   const options = { ...ownedFileOptions(file, session), ...(signal && { signal }) };
   for (let attempts = 1; ; attempts++) {
     try {
       return await openOnceFile(options);
     } catch (error) {
-      if (!(error instanceof JournalInUseError) || attempts === maxAttempts) throw error;
-      if (attempts === 1) onWait?.(error);
+      if (!(error instanceof JournalInUseError)) throw error;
+      onBusy(error, attempts);
     }
     await session.context.clock.sleep(LOCK_INTERVAL, signal);
   }
@@ -111,19 +105,17 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   const differences = [
     ...(workflow === header.workflow ? [] : [`the workflow is ${workflow}, and was ${header.workflow}`]),
     ...(baseUrl === header.baseUrl ? [] : [`the service is ${baseUrl}, and was ${header.baseUrl}`]),
-    ...differs.map((input) => {
-      if (!Object.hasOwn(before, input)) return `the input "${input}" is new`;
-      return `the input "${input}" ${Object.hasOwn(now, input) ? 'has changed' : 'is missing'}`;
-    }),
+    ...differs.map((input) => `the input "${input}" differs`),
   ];
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
-  const watching =
-    known === undefined
-      ? ''
-      : `to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}; `;
-  const advice = `was recorded by another command; ${watching}for another run, use another file`;
-  const problems = [...differences, advice].map((problem) => `--once ${plan.once.file.name}: ${problem}`);
+  const problems = [
+    ...differences,
+    'was recorded by another command; for another run, use another file',
+    ...(known === undefined
+      ? []
+      : [`to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}`]),
+  ].map((problem) => `--once ${plan.once.file.name}: ${problem}`);
   throw new WfrError('usage', problems, { createdNothing: true, recorded: { runId: known, differs } });
 }
 
@@ -225,9 +217,12 @@ const MAX_RECORD_ATTEMPTS = 20;
 
 /** Returns what locks the file for one event, unless another process has recorded it or triggered another run. */
 function endRecorder(id: string, once: OncePlan, session: Session): KnownRun['recordEnd'] {
+  const onBusy = (error: JournalInUseError, attempts: number) => {
+    if (attempts === MAX_RECORD_ATTEMPTS) throw error;
+  };
   return async (end) => {
     try {
-      const file = await openWhenFree(once, session, { maxAttempts: MAX_RECORD_ATTEMPTS });
+      const file = await openWhenFree(once, session, onBusy);
       try {
         const { state, id: recorded } = file.record();
         if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });

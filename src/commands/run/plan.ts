@@ -14,7 +14,7 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation } from '../../view/presentation.js';
@@ -25,7 +25,7 @@ import {
   parseOutputFormat,
   type ShowFlags,
 } from '../shared/output-flags.js';
-import { type RequestedReports, reportFiles } from '../shared/reports.js';
+import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
 
 export interface RunFlags extends ShowFlags {
   input?: string[];
@@ -35,7 +35,6 @@ export interface RunFlags extends ShowFlags {
   /** False for --no-check-parameters. */
   checkParameters?: boolean;
   detach?: boolean;
-  wait?: boolean;
   dryRun?: boolean;
   adopt?: string;
   resendUnknown?: boolean;
@@ -74,9 +73,9 @@ export async function planRun(
     settings: () => resolveServiceSettings(sources),
   });
   const files = [
-    ...fileOf('--once', flags.once, true, context),
+    ...namedFile(`--once ${flags.once}`, flags.once, context),
     ...reportFiles(flags, context),
-    ...fileOf('--inputs-file', inputsFile, false, context),
+    ...namedFile(`--inputs-file ${inputsFile}`, inputsFile === '-' ? undefined : inputsFile, context, false),
     ...resolved.files,
   ];
   await collectUsageErrors({
@@ -91,7 +90,7 @@ export async function planRun(
     ...plan,
     flags,
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
-    detached: isDetached(flags),
+    detached: flags.detach === true,
     warnings: resolved.warnings,
     inputFiles: resolved.files.map(({ path }) => path),
     subject,
@@ -111,28 +110,19 @@ async function openDocuments(flags: RunFlags, context: Context): Promise<Documen
   return documents;
 }
 
-/** Returns the file of a flag, for the check that no two files are the same. */
-function fileOf(flag: string, file: string | undefined, isWritten: boolean, context: Context): NamedFile[] {
-  if (file === undefined || file === '-') return [];
-  return [{ name: `${flag} ${file}`, path: resolvePath(file, context.cwd, context), isWritten }];
-}
-
 /** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
 function parseRunFormat(flags: RunFlags): OutputFormat {
   const format = parseOutputFormat(flags);
-  if (!isDetached(flags) || flags.once === undefined || format === 'text' || format === 'id') return format;
+  if (flags.detach !== true || flags.once === undefined || format === 'text' || format === 'id')
+    return format;
   throw new UsageError([
     `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
   ]);
 }
 
-function isDetached({ detach, wait }: RunFlags): boolean {
-  return detach === true || wait === false;
-}
-
 /** Throws UsageError where --detach is given with a flag that requires watching. */
 function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
-  if (value === undefined || !isDetached(flags)) return flags;
+  if (value === undefined || flags.detach !== true) return flags;
   throw new UsageError([`${flag} cannot be used with --detach; pass it to wfr watch`]);
 }
 

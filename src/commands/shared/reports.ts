@@ -7,57 +7,58 @@ import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform
 import type { Report } from '../../report/destination.js';
 import type { ReportFlags } from './output-flags.js';
 
-export class RequestedReports {
-  #reports: readonly Report[] | undefined;
+export type RequestedReports = ReturnType<typeof requestedReports>;
 
-  constructor(
-    private readonly flags: ReportFlags,
-    private readonly context: Context,
-  ) {}
+/** Returns the reports that flags request, which are still to be opened. */
+export function requestedReports(flags: ReportFlags, context: Context) {
+  const { report: requested, results, once } = flags;
+  let reports: readonly Report[] = [];
+  return {
+    /** Opens all reports. Throws UsageError with every problem. */
+    async open(): Promise<void> {
+      if (requested === undefined) return;
+      const { openReports } = await import('../../report/reports.js');
+      await collectUsageErrors({
+        files: () => assertDistinctFiles(reportFiles(flags, context)),
+        // Assigned at once, so that close() closes them if another check fails.
+        reports: async () => {
+          reports = await openReports(requested, context);
+        },
+      });
+    },
 
-  /** Opens all reports. Throws UsageError with every problem. */
-  async open(): Promise<void> {
-    const { report: requested } = this.flags;
-    if (requested === undefined) return;
-    const { openReports } = await import('../../report/reports.js');
-    const { context } = this;
-    await collectUsageErrors({
-      files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
-      // Assigned at once, so that close() closes them if another check fails.
-      reports: async () => {
-        this.#reports = await openReports(requested, context);
-      },
-    });
-  }
+    /** Writes the reports; that of a command which ran nothing is its error, as JSON. Returns why some were not written. */
+    async write(result: CommandResult): Promise<readonly unknown[]> {
+      if (requested === undefined) return [];
+      const { writeErrorReports, writeReports } = await import('../../report/reports.js');
+      if (reports.length > 0 && result.runs.length > 0) return writeReports(reports, result);
+      if (result.error === undefined) return [];
+      const others = [results, once].flatMap((file) => namedFile(file, file, context));
+      await writeErrorReports(reportFiles(flags, context), others, result, context);
+      return [];
+    },
 
-  /** Writes the reports; that of a command which ran nothing is its error, as JSON. Returns the errors of those that failed. */
-  async write(result: CommandResult): Promise<readonly unknown[]> {
-    if (this.flags.report === undefined) return [];
-    const { writeErrorReports, writeReports } = await import('../../report/reports.js');
-    if (this.#reports !== undefined && result.runs.length > 0) return writeReports(this.#reports, result);
-    if (result.error === undefined) return [];
-    const { context, flags } = this;
-    const written = [flags.results, flags.once].flatMap((file) => file ?? []);
-    const others = written.map((file) => ({
-      name: file,
-      path: resolvePath(file, context.cwd, context),
-      isWritten: true,
-    }));
-    await writeErrorReports(reportFiles(flags, context), others, result, context);
-    return [];
-  }
-
-  /** Removes the files of reports that were not written. Never throws. */
-  async close(): Promise<void> {
-    for (const report of this.#reports ?? []) await report.close();
-  }
+    /** Removes the files of reports that were not written. Never throws. */
+    async close(): Promise<void> {
+      for (const report of reports) await report.close();
+    },
+  };
 }
 
 /** Returns the files that reports are written to. */
 export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
   return [...new Set(report)].flatMap((raw) => {
     const path = raw.includes('=') ? raw.slice(raw.indexOf('=') + 1) : '';
-    if (path === '') return [];
-    return [{ name: `--report ${raw}`, path: resolvePath(path, context.cwd, context), isWritten: true }];
+    return namedFile(`--report ${raw}`, path, context);
   });
+}
+
+/** Returns a file that a flag names, for the check that no two are the same; none without one. */
+export function namedFile(
+  name = '',
+  path: string | undefined,
+  context: Context,
+  isWritten = true,
+): NamedFile[] {
+  return path ? [{ name, path: resolvePath(path, context.cwd, context), isWritten }] : [];
 }

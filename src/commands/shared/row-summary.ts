@@ -15,8 +15,8 @@ export interface SummaryFacts {
   notes: readonly string[];
   /** The files that have their outcomes, for the command that shows all of them; none where it is not said. */
   results: readonly string[];
-  /** The file of `run --once`, if it has them. */
-  onceFile?: string | undefined;
+  /** Whether it is the run of `run --once`. */
+  isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
   command?: ((...flags: string[]) => string) | undefined;
   /** Whether wfr batch itself says it, so that "the same command" is that one. */
@@ -63,7 +63,7 @@ function countWords(rows: RowStates, total: number): BatchSummary['counts'] {
 type Step = readonly [text: string, flag?: string];
 
 function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
-  const { onceFile, isBatch, isLimited, command } = facts;
+  const { isOnce = false, isBatch, isLimited, command } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[])
@@ -73,7 +73,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     .join(' and ');
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
-    ...(has('unknown') ? unknownSteps(rows, onceFile !== undefined) : []),
+    ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
     has('invalid') ? ['Once the invalid rows are fixed', ''] : isOpen && [continuing, ''],
@@ -82,8 +82,8 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
       '--retry-failed',
     ],
   ];
-  const writer = `wfr ${onceFile === undefined ? 'batch' : 'run'} command that wrote these results`;
-  const same = isBatch ? 'the same command' : `the ${writer}`;
+  const writer = `the wfr ${isOnce ? 'run' : 'batch'} command that wrote these results`;
+  const same = isBatch ? 'the same command' : writer;
   // The command is printed in full once.
   let full = command;
   return steps.flatMap((step) => {

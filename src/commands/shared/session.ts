@@ -21,7 +21,7 @@ import {
 } from '../../view/presentation.js';
 import { Reporter, serviceLogger } from '../../view/reporter.js';
 import type { ReportFlags } from './output-flags.js';
-import { RequestedReports } from './reports.js';
+import { type RequestedReports, requestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */
 interface SessionPlan {
@@ -90,7 +90,7 @@ export async function runCommand(
   const startedAt = clock.now();
   const started = clock.monotonic();
   const interruption = new Interruption(context);
-  const reports = new RequestedReports(flags, context);
+  const reports = requestedReports(flags, context);
   let plan: SessionPlan | undefined;
   let session: Session | undefined;
   const openSession = async (opened: SessionPlan) => {

@@ -1,7 +1,7 @@
 /** `wfr status`: shows the current state of runs. */
 import { chooseProfile } from '../../config/profile.js';
 import type { Exit } from '../../exit-code.js';
-import { namesInList, type PastRun } from '../../history/history.js';
+import { type ListedNames, namesInList, type PastRun } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
@@ -46,12 +46,14 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     reporter.info(`Waiting for a response from ${service.baseUrl.host}`),
   );
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
+  const namesOf = namesInList(plan.ids, past, plan.nameOf);
   const runs: Outcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const shown = await show(outcome, past, plan, session);
+      const names = plan.severalRuns ? namesOf(outcome.id) : undefined;
+      const shown = await show(outcome, past.get(outcome.id), names, plan, session);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }
@@ -65,17 +67,18 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
 /** Shows one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */
 async function show(
   outcome: WatchOutcome,
-  past: ReadonlyMap<string, PastRun>,
+  past: PastRun | undefined,
+  names: ListedNames | undefined,
   plan: StatusPlan,
   session: Session,
 ): Promise<Outcome> {
   const { reporter, history, service } = session;
-  const { pointer, format, flags, severalRuns } = plan;
+  const { pointer, format, flags } = plan;
   const { id, run, error, thrown } = outcome;
   if (run === undefined) {
     if (error === undefined || error.code === 'internal') throw thrown;
     reporter.error(error);
-    if (severalRuns && reporter.presentation.showsErrors)
+    if (names !== undefined && reporter.presentation.showsErrors)
       reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;
   }
@@ -86,9 +89,9 @@ async function show(
     hasValue = await printValue(run, format, pointer, session);
     const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
-  } else if (format !== 'text') await printRun(run, format, severalRuns, session);
-  else if (severalRuns) await printLine(run, namesInList(plan.ids, past, plan.nameOf)(id), session);
-  else await printSummary(run, past.get(id), plan, session);
+  } else if (format !== 'text') await printRun(run, format, names !== undefined, session);
+  else if (names !== undefined) await printLine(run, names, session);
+  else await printSummary(run, past, plan, session);
   const age = service.clock.now() - parseTime(run.createdAt ?? '');
   const durationMs = age >= 0 ? age : outcome.durationMs;
   // It was read, which is what was asked for.

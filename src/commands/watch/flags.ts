@@ -1,5 +1,4 @@
 /** The flags and the help of `wfr watch`. */
-import { Option } from 'commander';
 import { addFlags, type CommandEntry, rawFlags } from '../shared/flags.js';
 
 export const WATCH: CommandEntry = {
@@ -27,7 +26,7 @@ Examples:
       'report',
       'service',
       'messages',
-    ).addOption(new Option('--exit-status', 'accepted and ignored').hideHelp());
+    );
   },
   async run(command, context) {
     const { watch } = await import('./watch.js');

@@ -309,9 +309,7 @@ describe('run --once: other values than recorded', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('the workflow is v, and was w');
     expect(stderr).toContain(`the service is ${CLOSED_URL}/, and was http://127.0.0.1:`);
-    expect(stderr).toContain('the input "a" has changed');
-    expect(stderr).toContain('the input "b" is missing');
-    expect(stderr).toContain('the input "c" is new');
+    for (const name of ['a', 'b', 'c']) expect(stderr).toContain(`the input "${name}" differs`);
     expect(stderr).toContain('wfr watch run-1');
     expect(requests.length).toBe(1);
   });
@@ -335,7 +333,7 @@ describe('run --once: other values than recorded', () => {
     for (const other of ['doc@c.pdf', 'doc@a.pdf;type=image/png']) {
       const { exitCode, stderr } = await once([other]);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('the input "doc" has changed');
+      expect(stderr).toContain('the input "doc" differs');
     }
     expect(posts().length).toBe(1);
   });

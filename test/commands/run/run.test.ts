@@ -81,13 +81,6 @@ describe('run: in the sandbox', () => {
     expect(JSON.parse(watched.stdout).customer).toBe('A');
   });
 
-  test('run --no-wait: an alias of --detach', async () => {
-    const { env, clock } = await startTestSandbox();
-    const { stdout, exitCode } = await runCli(['run', SLOW, 'label=x', '--no-wait'], { env, clock });
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
-  });
-
   test('run --timeout: the wait ends with exit 8, the status and the watch command', async () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
