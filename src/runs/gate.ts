@@ -6,13 +6,7 @@ import type { Facts } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { factsOf } from '../outcome/describe-error.js';
 import type { Clock } from '../platform/context.js';
-import {
-  HttpError,
-  NetworkError,
-  type NetworkFault,
-  NotTriggeredError,
-  RESEND_503_HINT,
-} from '../service/errors.js';
+import { HttpError, NetworkError, NotTriggeredError, RESEND_503_HINT } from '../service/errors.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
 import { AwakeTime } from '../service/time-limits.js';
@@ -29,17 +23,6 @@ const MAX_UNREACHABLE = 20;
 const MAX_UNKNOWN = 5;
 /** After so many consecutive rows that were rejected with the same status, the next ones will be as well. */
 const MAX_REJECTED = 11;
-
-/** Connection faults that may disappear on a retry. */
-const TRANSIENT: readonly NetworkFault[] = [
-  'dns-not-found',
-  'dns-unavailable',
-  'refused',
-  'unreachable',
-  'connect-timeout',
-  'connect-reset',
-  'proxy-closed',
-];
 
 /** Why no request is sent now: the service refuses connections, or answers with 429 or 503. */
 export type WaitCause = NetworkError | HttpError;
@@ -71,9 +54,9 @@ interface Outage {
   probe: () => Promise<unknown>;
   awake: AwakeTime;
   attempts: number;
-  /** Resolves at the end of the outage with whether rows may be sent again. */
-  over: Promise<boolean>;
-  end(isReachable: boolean): void;
+  /** Resolves at the end of the outage. */
+  over: Promise<void>;
+  end(): void;
 }
 
 /** The time since the first of the latest responses, all of which say that the service is too busy. */
@@ -129,8 +112,8 @@ export class Gate implements RequestGate {
 
   /** Waits for the end of an outage, and resolves with whether a row may be sent. */
   async waitUntilReachable(): Promise<boolean> {
-    if (this.givenUp.aborted) return false;
-    return this.#outage === undefined || this.#outage.over;
+    await this.#outage?.over;
+    return !this.#isEnding();
   }
 
   /**
@@ -141,19 +124,20 @@ export class Gate implements RequestGate {
     for (;;) {
       try {
         const result = await send();
-        this.#endOutage(true);
+        this.#endOutage();
         this.#triggerEnded(undefined);
         return result;
       } catch (error) {
         const cause = findOutageCause(error);
-        if (cause === undefined) this.#endOutage(!this.options.signal.aborted);
+        if (cause === undefined) this.#endOutage();
         else if (cause instanceof NetworkError && cause.isPermanent) this.#giveUp(error);
         // The next row would be sent before the time that the service asks for.
         if (error instanceof NotTriggeredError && error.retryAfter !== undefined) this.#giveUp(error);
         if (cause !== undefined && !this.givenUp.aborted) {
           this.#outage ??= startOutage(send, this.options.clock);
           const { probe, over } = this.#outage;
-          if (await (probe === send ? this.#pause(this.#outage, cause, error) : over)) continue;
+          await (probe === send ? this.#pause(this.#outage, cause, error) : over);
+          if (!this.#isEnding()) continue;
         }
         this.#triggerEnded(factsOf(error));
         throw error;
@@ -171,7 +155,7 @@ export class Gate implements RequestGate {
   /** Ends the timers. */
   close(): void {
     this.#endBusy();
-    this.#endOutage(false);
+    this.#endOutage();
   }
 
   // When to stop
@@ -232,9 +216,9 @@ export class Gate implements RequestGate {
     this.#cause = undefined;
   }
 
-  #endOutage(isReachable: boolean): void {
+  #endOutage(): void {
     this.#outage?.awake.end();
-    this.#outage?.end(isReachable);
+    this.#outage?.end();
     this.#outage = undefined;
     if (this.#busy === undefined) this.#cause = undefined;
   }
@@ -243,29 +227,25 @@ export class Gate implements RequestGate {
     this.#givenUp.abort(error);
     this.#limiter.stop(error);
     this.#endBusy();
-    this.#endOutage(false);
+    this.#endOutage();
   }
 
-  /** Waits for the backoff; resolves with whether to make another attempt. */
-  async #pause(outage: Outage, cause: WaitCause, error: unknown): Promise<boolean> {
+  /** Whether no further attempt is made. */
+  #isEnding(): boolean {
+    return this.givenUp.aborted || this.options.signal.aborted;
+  }
+
+  /** Waits for the backoff, or gives up. */
+  async #pause(outage: Outage, cause: WaitCause, error: unknown): Promise<void> {
     const { clock, signal } = this.options;
     // A suspended machine may have caused this failure, so another attempt decides. How long a service may be busy is
     // decided by all responses.
     const isOver =
       cause instanceof NetworkError && !outage.awake.consumeStop() && outage.awake.elapsed() >= MAX_OUTAGE;
-    if (isOver) {
-      this.#giveUp(error);
-      return false;
-    }
+    if (isOver) return this.#giveUp(error);
     const delay = backoff(outage.attempts++, clock.random());
     this.#startWait(cause, delay);
-    try {
-      await clock.sleep(delay, AbortSignal.any([signal, this.givenUp]));
-      return true;
-    } catch {
-      this.#endOutage(false);
-      return false;
-    }
+    await clock.sleep(delay, AbortSignal.any([signal, this.givenUp])).catch(() => this.#endOutage());
   }
 }
 
@@ -280,10 +260,8 @@ function isRejection(error: Facts | undefined): boolean {
 }
 
 function startOutage(probe: Outage['probe'], clock: Clock): Outage {
-  let end = (_isReachable: boolean) => {};
-  const over = new Promise<boolean>((resolve) => {
-    end = resolve;
-  });
+  let end = () => {};
+  const over = new Promise<void>((resolve) => (end = resolve));
   return { probe, awake: new AwakeTime(clock), attempts: 0, over, end };
 }
 
@@ -302,6 +280,6 @@ function findOutageCause(error: unknown): WaitCause | undefined {
   const { cause, sendState, retryAfter } = error;
   if (cause instanceof HttpError)
     return [429, 503].includes(cause.info.status) && retryAfter === undefined ? cause : undefined;
-  const isConnectionFault = cause.isPermanent || (sendState === 'unsent' && TRANSIENT.includes(cause.fault));
-  return isConnectionFault ? cause : undefined;
+  const isConnectionFault = sendState === 'unsent' && cause.fault !== 'local';
+  return cause.isPermanent || isConnectionFault ? cause : undefined;
 }

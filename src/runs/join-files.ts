@@ -1,8 +1,6 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
 import { setImmediate } from 'node:timers/promises';
 import { BatchFileError, UsageError } from '../errors.js';
-import type { ErrorCode } from '../exit-code.js';
-import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
@@ -11,47 +9,14 @@ import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/e
 import { assertRegularFile, readEvents } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
-import { LineReader, RowLines } from './log/row-lines.js';
+import { LineReader, type ResultsFile, RowLines } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
 
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
-export interface ResultsFile {
-  path: string;
-  name: string;
-}
-
-/** When a batch began, and how long it took: from the first to the last event, which may be of several commands. */
-type Period = Pick<CommandResult, 'startedAt' | 'durationMs'>;
-
 /** The rows of all files. */
-export interface JoinedFiles {
-  rows: RowStates;
-  lines: RowLines;
-  /** Returns the file with a row. */
-  fileOf(row: number): FileFacts;
-  /** The first line of the first file. */
-  header: Header | undefined;
-  /** The code of the error that ended the reading of the table, if one did. */
-  stoppedBy: ErrorCode | undefined;
-  /** Whether no row was left but by --limit. */
-  isComplete: boolean;
-  /** Whether rows were left by --limit. */
-  isLimited: boolean;
-  /** The number of rows of the table; undefined if no file has it. */
-  total: number | undefined;
-  /** Undefined if no row has a time. */
-  period: Period | undefined;
-  /** How many rows are in no file although they should be. */
-  missing: number;
-  /** Whether the files are not of one batch, so that no count of their rows is true. */
-  isMixed: boolean;
-  /** Why the files cannot be joined. */
-  problems: readonly string[];
-  /** The shards without a file: the rows of the others are as they are. */
-  absent: readonly string[];
-}
+export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>>;
 
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
@@ -67,7 +32,7 @@ interface FileFacts extends ResultsFile {
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
-export async function joinFiles(files: readonly ResultsFile[], uid?: number): Promise<JoinedFiles> {
+export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const rows = new RowStates();
   const lines = new RowLines();
   /** The file in which each row was found first. */
@@ -111,16 +76,31 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   const problems = [...[...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`), ...mixed];
   const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
   return {
-    ...{ rows, lines, missing, absent, header: read[0]?.header },
+    rows,
+    lines,
+    /** Returns the file with a row. */
+    fileOf: (row: number) => owners.get(row) as FileFacts,
+    /** The first line of the first file. */
+    header: read[0]?.header,
+    /** The code of the error that ended the reading of the table, if one did. */
     stoppedBy: lastEnd?.event === 'stopped' ? lastEnd.code : undefined,
-    total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
-    fileOf: (row) => owners.get(row) as FileFacts,
+    /** Whether no row was left but by --limit. */
     isComplete: ends.every((end) => end?.event === 'table' || isLimitedBy(end)),
+    /** Whether rows were left by --limit. */
     isLimited: ends.some(isLimitedBy),
+    /** The number of rows of the table; undefined if no file has it. */
+    total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
+    /** From the first to the last event, which may be of several commands; undefined if no row has a time. */
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
+    /** How many rows are in no file although they should be. */
+    missing,
+    /** Whether the files are not of one batch, so that no count of their rows is true. */
     isMixed: problems.length > 0,
+    /** Why the files cannot be joined. */
     problems: [...problems.slice(0, MAX_PROBLEMS), ...missed],
+    /** The shards without a file: the rows of the others are as they are. */
+    absent,
   };
 }
 
@@ -183,22 +163,13 @@ export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
 /** Returns why a file and the first one do not belong to the same batch. */
 function headerProblems({ name, header }: FileFacts, first: FileFacts | undefined): string[] {
   if (header === undefined || first?.header === undefined) return [];
-  const { workflow, baseUrl, shard } = header;
-  const problems: string[] = [];
-  if (workflow !== first.header.workflow || baseUrl !== first.header.baseUrl)
-    problems.push(`${name}: has another workflow or service than ${first.name}`);
-  if (shard.split('/')[1] !== first.header.shard.split('/')[1])
-    problems.push(
-      `${name}: is shard ${shard}, and ${first.name} is shard ${first.header.shard}: the files use different shard counts`,
-    );
-  return problems;
+  const keyOf = ({ workflow, baseUrl, shard }: Header) => [workflow, baseUrl, shard.split('/')[1]].join(' ');
+  if (keyOf(header) === keyOf(first.header)) return [];
+  return [`${name}: has another workflow, service or number of shards than ${first.name}`];
 }
 
 /** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
-function findMissingRows(
-  files: readonly FileFacts[],
-  total: number,
-): Pick<JoinedFiles, 'missing' | 'problems' | 'absent'> {
+function findMissingRows(files: readonly FileFacts[], total: number) {
   const shardCount = Number(files[0]?.header?.shard.split('/')[1] ?? 1);
   const problems: string[] = [];
   const absent: string[] = [];

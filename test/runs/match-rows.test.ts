@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
-import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../src/runs/log/match-rows.js';
+import { FoundRows, isInRanges, type MatchedRows, RowMatcher } from '../../src/runs/log/match-rows.js';
 import { RecordedRows } from '../../src/runs/log/recorded-rows.js';
 import { hasNoRun, nextAction } from '../../src/runs/log/reduce.js';
 import { RowStates } from '../../src/runs/log/row-states.js';
@@ -136,11 +136,13 @@ class History {
       const place = this.#kind === 'table' ? undefined : digest(row.place);
       found.add({ key, ...withFiles, isUnreadable: row.isHidden }, index + 1, place);
     }
-    const result = matchRows(this.#recorded, (row) => this.#rows.recordedState(row), found, {
+    const matching = {
       isFolder: this.#kind === 'folder',
       places: { folder: 'path', labels: 'label x', table: undefined }[this.#kind],
       sendChanged: flag('sendChanged'),
-    });
+    };
+    const stateOf = (row: number) => this.#rows.recordedState(row);
+    const result = new RowMatcher(this.#recorded, stateOf, found, matching).match();
     const kinds = [...result.numbers].map((row, at) => {
       if (result.copies.has(at)) return 'copy';
       if (result.held.has(row)) return 'held';

@@ -7,7 +7,7 @@ import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -15,11 +15,6 @@ import type { BatchCounts, BatchProgress } from '../../view/progress/progress.js
 import { type BatchTools, type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
-
-/** The states of rows that have ended. */
-const ENDED_STATES = (Object.keys(ROW_STATES) as RowState[]).filter(
-  (state) => state !== 'new' && state !== 'waiting' && STATES[shownState(state)].tone !== 'open',
-);
 
 export class BatchRun {
   readonly source: RowSource;
@@ -32,7 +27,7 @@ export class BatchRun {
   readonly #inProgress = new Set<number>();
   /** How long the service asked to wait, at most (ms). */
   retryAfter: number | undefined;
-  /** The first error that ended the batch early. */
+  /** The first error that ended the batch early: no further rows are sent, those in progress wait for their responses. */
   failure: unknown;
 
   constructor(private readonly tools: BatchTools) {
@@ -60,7 +55,7 @@ export class BatchRun {
       return true;
     } catch (error) {
       if (error instanceof UsageError) this.tools.log.record({ event: 'stopped', code: error.code });
-      if (error instanceof OutputError) this.fail(error);
+      if (error instanceof OutputError) this.failure ??= error;
       else if (!(error instanceof InterruptedError)) throw error;
       return false;
     }
@@ -75,7 +70,8 @@ export class BatchRun {
     } catch (error) {
       if (error instanceof UsageError) {
         this.tools.log.record({ event: 'stopped', code: error.code });
-        return this.fail(error);
+        this.failure ??= error;
+        return;
       }
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
@@ -86,19 +82,14 @@ export class BatchRun {
       this.tools.log.record({ event: 'completed' });
   }
 
-  /** Sends no further rows; those in progress still wait for their responses. */
-  fail(error: unknown): void {
-    this.failure ??= error;
-  }
-
   counts(): BatchCounts {
     const { rows, awaiting } = this.tools.log;
     const ended = new Map([...WORDS.keys()].map((word) => [word, 0]));
-    for (const state of ENDED_STATES) {
-      const known = rows.count(state) - (state === 'unknown' ? awaiting : 0);
+    for (const [state, known] of rows.counts()) {
+      if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
-      const count =
-        hasNoRun(state) && state !== 'rejected' && state !== 'held' ? (this.#ended.get(state) ?? 0) : known;
+      const isLeft = ROW_STATES[state].again === 'send';
+      const count = isLeft ? (this.#ended.get(state) ?? 0) : known - (state === 'unknown' ? awaiting : 0);
       const word = wordOf(shownState(state));
       ended.set(word, (ended.get(word) ?? 0) + count);
     }
@@ -149,7 +140,7 @@ export class BatchRun {
       const result = await this.runner.run(row);
       if (result !== undefined) this.#rowEnded(row, result, view);
     } catch (error) {
-      this.fail(error);
+      this.failure ??= error;
     }
     if (!(this.failure instanceof OutputError)) this.#inProgress.delete(row.number);
   }

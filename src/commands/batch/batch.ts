@@ -1,4 +1,5 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
+import { randomBytes } from 'node:crypto';
 
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -9,7 +10,7 @@ import type { Context } from '../../platform/context.js';
 import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
-import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
+import { openResultsFile, recordInputs } from '../../runs/log/log-file.js';
 import { formatDuration, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -138,7 +139,9 @@ async function sendRows(
   } finally {
     reporter.stopProgress();
     gate.close();
-    await log.close().catch((error) => run.fail(error));
+    await log.close().catch((error) => {
+      run.failure ??= error;
+    });
   }
   for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
   const failed = run.failure ?? rowFiles?.failure;
@@ -227,10 +230,10 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
     inputs: recordInputs(defaults),
-    rowSalt: newRowSalt(),
+    rowSalt: randomBytes(16).toString('hex'),
   };
   if (file !== undefined) {
-    return openResultsFile(ownedFileOptions(file, session), { header, inputs: defaults }).catch((error) => {
+    return openResultsFile(ownedFileOptions(file, session), header, defaults).catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });

@@ -7,7 +7,7 @@ import { BatchFileError } from '../../errors.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
-import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
+import { FoundRows, isInRanges, type MatchedRows, RowMatcher } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
 import { listFirst } from '../../text/quantity.js';
 import { shardRows } from './plan.js';
@@ -60,7 +60,7 @@ export class RowSource {
     const { found, digest } = await this.#read();
     const { isFolder, places } = table;
     const stateOf = (row: number) => rows.recordedState(row);
-    const matched = matchRows(recorded, stateOf, found, { isFolder, places, sendChanged });
+    const matched = new RowMatcher(recorded, stateOf, found, { isFolder, places, sendChanged }).match();
     await this.tools.log.recordAll(this.#events(matched, found, digest));
     rows.setFound((row) => isInRanges(row, matched.presence.rows));
     await this.tools.log.flush();

@@ -6,7 +6,7 @@ import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import { exitOf, exitOfError, type State, stateOfError, stateOfRun } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
@@ -34,7 +34,6 @@ export interface BatchTools {
 
 /** How a row ended in this command. */
 export interface RowResult {
-  state: State;
   exit: Exit;
   id?: string | undefined;
   /** Why it did not finish; empty if it did. */
@@ -185,7 +184,7 @@ export class RowRunner {
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
     const ended = [run?.error?.step, run?.error?.message].filter(Boolean).join(': ');
     const reason = error === undefined ? ended : rowReason(error);
-    return { state, exit: exitOf({ state, error }), id, reason, error };
+    return { exit: exitOf({ state, error }), id, reason, error };
   }
 
   /** Returns why a row was not triggered; undefined if its request was held back. Throws what is no outcome of a row. */
@@ -194,8 +193,7 @@ export class RowRunner {
     if (thrown instanceof HeldBackError) return undefined;
     const error = factsOf(thrown);
     if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
-    const state = stateOfError(error);
-    return { state, exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
+    return { exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
   }
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */

@@ -9,13 +9,8 @@ import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context, Output } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
-import {
-  type JoinedFiles,
-  joinFiles,
-  listOutcomes,
-  type ResultsFile,
-  readOutcomes,
-} from '../../runs/join-files.js';
+import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
+import type { ResultsFile } from '../../runs/log/row-lines.js';
 import type { Run } from '../../service/run.js';
 import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';

@@ -98,7 +98,8 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
-  const unknown = isOnce ? [] : rows.rowsIn('unknown');
+  const ofUnknown = rows.reasons().filter(({ state }) => !isOnce && state === 'unknown');
+  const unknown = ofUnknown.flatMap((reason) => reason.rows).sort((one, other) => one - other);
   // What is gone has no inputs to be sent again.
   const gone = unknown.filter((row) => rows.isGone(row));
   const sendable = unknown.filter((row) => !rows.isGone(row));

@@ -192,13 +192,13 @@ export function recordedError(
   reason: string,
   secrets: SecretMask,
 ): RecordedError {
-  const { status, requestId } = response ?? {};
+  const mask = (text: string | undefined) => (text === undefined ? undefined : secrets.mask(text));
   return {
     code,
     reason: secrets.mask(reason),
-    ...(status !== undefined && { status }),
-    ...(requestId !== undefined && { requestId: secrets.mask(requestId) }),
-    ...(candidateId !== undefined && { candidateId: secrets.mask(candidateId) }),
+    status: response?.status,
+    requestId: mask(response?.requestId),
+    candidateId: mask(candidateId),
   };
 }
 

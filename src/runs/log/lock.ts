@@ -26,6 +26,8 @@ import type { Clock } from '../../platform/context.js';
 import { readLines } from '../../text/utf8.js';
 
 export interface LockOptions {
+  /** Absolute. */
+  path: string;
   owner: Owner;
   /** Whether the process with this id and start is alive; undefined if a later process may have its id. */
   isAlive(pid: number, started: string | undefined): boolean | undefined;
@@ -57,30 +59,23 @@ const OTHER_MOUNT_TIMEOUT = 20_000 + 3 * HEARTBEAT;
 const MAX_ATTEMPTS = 20;
 const CHUNK = 256 * 1024;
 
-/** A file that is to be claimed: `id` is its `device:inode`, `handle` is open for reading and appending. */
-export interface LockedFile {
-  handle: FileHandle;
-  path: string;
-  id: string;
-}
-
 /**
- * Claims a journal. Returns the offset up to which the ownership was read, at the beginning of a line. Throws
+ * Claims a journal: `id` is its `device:inode`, `handle` is open for reading and appending. Returns the offset up to which the ownership was read, at the beginning of a line. Throws
  * JournalInUseError if another process owns it.
  */
-export async function acquireLock(file: LockedFile, options: LockOptions): Promise<number> {
+export async function acquireLock(handle: FileHandle, id: string, options: LockOptions): Promise<number> {
   const { owner, clock } = options;
-  const { handle } = file;
   for (let attempts = 0; ; attempts++) {
-    const { claim, end, isTorn } = await readOwnership(handle);
+    const { ownership, end, isTorn } = await readOwnership(handle);
+    const { claim } = ownership;
     if (claim?.owner.token === owner.token) return end;
-    if (claim !== undefined && (await mayBeAlive(claim, file, options)))
+    if (claim !== undefined && (await mayBeAlive(claim, id, options)))
       throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, owner));
     if (attempts === MAX_ATTEMPTS)
       throw new BatchFileError('other processes keep locking it; run the same command again');
     const ours: Claim = {
       owner,
-      file: file.id,
+      file: id,
       ...(claim !== undefined && { after: claim.owner.token }),
       // Our previous claim may have been appended to an incomplete line.
       ...((isTorn || attempts > 0) && { torn: true }),
@@ -119,7 +114,8 @@ export function parseLine(line: Uint8Array): unknown {
   }
 }
 
-async function readOwnership(handle: FileHandle) {
+/** Reads who owns a journal, up to the end of its last complete line. */
+export async function readOwnership(handle: FileHandle) {
   const ownership = new Ownership();
   let end = 0;
   let isTorn = false;
@@ -131,23 +127,23 @@ async function readOwnership(handle: FileHandle) {
       if (isOwnershipLine(bytes)) ownership.apply(parseLine(bytes));
     }
   }
-  return { claim: ownership.claim, end, isTorn };
+  return { ownership, end, isTorn };
 }
 
-async function mayBeAlive(claim: Claim, file: LockedFile, options: LockOptions) {
+async function mayBeAlive(claim: Claim, id: string, options: LockOptions) {
   const { owner } = claim;
   const self = options.owner;
   const isSameSpace = owner.space === self.space && (self.space !== '' || owner.host === self.host);
-  const isSameFile = claim.file === file.id;
+  const isSameFile = claim.file === id;
   if (isSameSpace) {
     const isAlive = owner.pid !== self.pid && options.isAlive(owner.pid, owner.started);
     if (isAlive === false) return false;
     if (isAlive === true && isSameFile) return true;
   }
   // The device number of a network file system may differ between machines.
-  if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(file.id)) return true;
+  if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(id)) return true;
   // The file may be a copy, or the owner may be in another container.
-  return isFileChanging(file.path, isSameFile ? OWNER_TIMEOUT : OTHER_MOUNT_TIMEOUT, options);
+  return isFileChanging(isSameFile ? OWNER_TIMEOUT : OTHER_MOUNT_TIMEOUT, options);
 }
 
 function isSameMachine(owner: Owner, self: Owner): boolean {
@@ -157,7 +153,7 @@ function isSameMachine(owner: Owner, self: Owner): boolean {
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
 const inodePart = (file: string) => file.split(':')[1];
 
-async function isFileChanging(path: string, timeout: number, { clock, signal }: LockOptions) {
+async function isFileChanging(timeout: number, { path, clock, signal }: LockOptions) {
   const before = await readAttributes(path);
   for (let waited = 0; waited < timeout; waited += HEARTBEAT) {
     await clock.sleep(HEARTBEAT, signal);
@@ -228,7 +224,7 @@ export class Ownership {
 }
 
 /** Returns whether a line is an `open` or `close` line; compares only its first bytes. */
-export function isOwnershipLine(line: Uint8Array): boolean {
+function isOwnershipLine(line: Uint8Array): boolean {
   const text = Buffer.from(line.buffer, line.byteOffset, Math.min(line.byteLength, 16)).toString('latin1');
   return text.startsWith('{"event":"open"') || text.startsWith('{"event":"close"');
 }

@@ -20,7 +20,6 @@ import { JournalInUseError } from './lock.js';
 import { Log } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
 import { hasNoRun } from './reduce.js';
-import type { RowStates } from './row-states.js';
 
 /** A log in a file, and its first line; undefined in a new file. */
 export interface LogFile {
@@ -106,37 +105,30 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
   }
 }
 
-/** The batch that a results file is for. */
-export interface Batch {
-  header: Header;
-  /** The inputs of all rows. */
-  inputs: Parameters<typeof differentInputs>[1];
-}
-
-/** Returns a new key for the digests of the rows of a file. */
-export function newRowSalt(): string {
-  return randomBytes(16).toString('hex');
-}
-
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
  * service or shard, or to other inputs of all rows.
  */
-export async function openResultsFile(options: OwnedFileOptions, { header, inputs }: Batch): Promise<Log> {
+export async function openResultsFile(
+  options: OwnedFileOptions,
+  header: Header,
+  inputs: readonly CommonInput[],
+): Promise<Log> {
   const { name, path } = options;
   await withFileName('--results', name, assertResultsFile(path, name));
   const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
   try {
-    const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
-    if (recorded !== undefined) assertSameBatch(recorded, header, differences ?? [], log.rows, name);
     // While no run exists or may exist, everything but the shard may change.
-    const { workflow, baseUrl } = header;
-    if (differences?.length !== 0 || recorded?.workflow !== workflow || recorded.baseUrl !== baseUrl)
-      await log.commit({
-        event: 'batch',
-        ...header,
-        ...(recorded?.rowSalt && { rowSalt: recorded.rowSalt }),
-      });
+    const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
+    const differences = recorded === undefined ? [] : differencesOf(recorded, header, inputs);
+    if (recorded?.salt !== undefined)
+      throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
+    if (differences.length > 0 && (!isOpen || recorded?.shard !== header.shard))
+      throw new BatchFileError(
+        `--results ${name}: belongs to a batch with ${differences.join(', ')}; use another file`,
+      );
+    if (recorded === undefined || differences.length > 0)
+      await log.commit({ event: 'batch', ...header, rowSalt: recorded?.rowSalt ?? header.rowSalt });
     return log;
   } catch (error) {
     await log.close().catch(() => {});
@@ -144,27 +136,13 @@ export async function openResultsFile(options: OwnedFileOptions, { header, input
   }
 }
 
-function assertSameBatch(
-  recorded: Header,
-  header: Header,
-  differences: readonly string[],
-  rowStates: RowStates,
-  name: string,
-): void {
-  if (recorded.salt !== undefined)
-    throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
-  // No run of a row exists or may exist.
-  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
-  for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
-    if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
-    throw new BatchFileError(
-      `--results ${name}: belongs to a batch with the ${key} ${recorded[key]}, not ${header[key]}; use another file`,
-    );
-  }
-  if (isOpen || differences.length === 0) return;
-  throw new BatchFileError(
-    `--results ${name}: belongs to a batch with other inputs: ${differences.join(', ')}; use another file, or the same inputs`,
-  );
+function differencesOf(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
+  const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== header[key]);
+  const others = recorded.inputs === undefined ? [] : differentInputs(recorded.inputs, inputs);
+  return [
+    ...keys.map((key) => `the ${key} ${recorded[key]}, not ${header[key]}`),
+    ...(others.length > 0 ? [`other inputs: ${others.join(', ')}`] : []),
+  ];
 }
 
 /** An input as the user wrote it. */

@@ -34,18 +34,7 @@ export interface MatchOptions {
   sendChanged: boolean;
 }
 
-export interface MatchedRows {
-  /** The number of the row at each position; a copy has that of the row that it equals. */
-  numbers: Float64Array;
-  /** The positions of copies, which are not sent. */
-  copies: ReadonlyMap<number, number>;
-  /** Why new rows are held, by their numbers. */
-  held: ReadonlyMap<number, string>;
-  /** The recorded rows that are held no longer. */
-  released: readonly number[];
-  /** The rows that count as found, for the next command. */
-  presence: Presence;
-}
+export type MatchedRows = ReturnType<RowMatcher['match']>;
 
 /** In which order recorded rows are taken by equal ones, so that a removed duplicate never causes a run. */
 const ORDER: readonly RowState[] = [
@@ -60,16 +49,7 @@ const ORDER: readonly RowState[] = [
 ];
 
 /** Matches rows with the recorded ones, whose states `stateOf` returns. */
-export function matchRows(
-  recorded: RecordedRows,
-  stateOf: (row: number) => RowState,
-  found: FoundRows,
-  options: MatchOptions,
-): MatchedRows {
-  return new Matcher(recorded, stateOf, found, options).match();
-}
-
-class Matcher {
+export class RowMatcher {
   readonly #numbers: Float64Array;
   /** The position of the row that each copy equals, by its own. */
   readonly #copies = new Map<number, number>();
@@ -87,20 +67,26 @@ class Matcher {
     this.#numbers = new Float64Array(found.lines.length);
   }
 
-  match(): MatchedRows {
+  match() {
     const { sendChanged } = this.options;
     this.#takeEqualRows();
     this.#takeRowsWithoutDocument();
     this.#numberNewRows();
     const places = this.#uniquePlaces();
-    const held = this.#recordedRows((state) => state === 'held');
-    if (!sendChanged) this.#hold(places, held);
+    const recordedAsHeld = this.#recordedRows((state) => state === 'held');
+    if (!sendChanged) this.#hold(places, recordedAsHeld);
+    const presence: Presence = { rows: this.#foundRows(), places };
     return {
+      /** The number of the row at each position; a copy has that of the row that it equals. */
       numbers: this.#numbers,
-      copies: this.#copies,
-      held: this.#held,
-      released: sendChanged ? held.filter(this.#isFound) : [],
-      presence: { rows: this.#foundRows(), places },
+      /** The positions of copies, which are not sent. */
+      copies: this.#copies as ReadonlyMap<number, number>,
+      /** Why new rows are held, by their numbers. */
+      held: this.#held as ReadonlyMap<number, string>,
+      /** The recorded rows that are held no longer. */
+      released: sendChanged ? recordedAsHeld.filter(this.#isFound) : [],
+      /** The rows that count as found, for the next command. */
+      presence,
     };
   }
 

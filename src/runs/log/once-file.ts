@@ -25,7 +25,11 @@ export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 export async function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
   const { path, name, clock, uid } = options;
   const resolved = await withFileName('--once', name, resolveTrusted(path, uid));
-  if (await withFileName('--once', name, exists(path))) return;
+  const isThere = await promises.lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
   await withFileName('--once', name, createWhole(resolved, lines));
@@ -84,16 +88,6 @@ async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return promises.lstat(path).then(
-    () => true,
-    (error) => {
-      if (errorCode(error) === 'ENOENT') return false;
-      throw error;
-    },
-  );
 }
 
 /** How long another process may take to write a new file, on a file system without hard links (ms). */

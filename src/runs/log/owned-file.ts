@@ -11,23 +11,12 @@ import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { describeSystemError, errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
-import {
-  acquireLock,
-  appendAtOnce,
-  HEARTBEAT,
-  isClaim,
-  isOwnershipLine,
-  type LockOptions,
-  parseLine,
-  readBytes,
-} from './lock.js';
+import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readBytes, readOwnership } from './lock.js';
 
 const LINE_FEED = 0x0a;
 const RESTORE = 'put it back before you run the command again, or rows will be sent twice';
 
 export interface OwnedFileOptions extends LockOptions {
-  /** Absolute. */
-  path: string;
   /** As the user wrote it, for messages. */
   name: string;
   /** Ends the wait for the disk: what is being written then counts as not written. */
@@ -73,7 +62,7 @@ export class OwnedFile {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
       await syncDirectory(dirname(options.path));
-      const end = await acquireLock({ handle, path: options.path, id: fileId(stats) }, options);
+      const end = await acquireLock(handle, fileId(stats), options);
       const file = new OwnedFile(handle, options, end);
       file.#scheduleHeartbeat();
       return file;
@@ -203,23 +192,14 @@ export class OwnedFile {
     const at = appended.indexOf(ownBytes);
     // After another program's incomplete line, ours would be unreadable.
     if (at < 0 || (at > 0 && appended[at - 1] !== LINE_FEED)) this.#lose('another program is writing to it');
-    this.#assertNotTakenOver(appended.subarray(0, at));
-    const rest = appended.subarray(at + ownBytes.length);
-    // An incomplete line is checked once it is complete.
-    const wholeLines = rest.subarray(0, rest.lastIndexOf(LINE_FEED) + 1);
-    this.#assertNotTakenOver(wholeLines);
-    this.end += at + ownBytes.length + wholeLines.length;
-  }
-
-  #assertNotTakenOver(lines: Buffer): void {
-    for (let from = 0; from < lines.length; ) {
-      const end = lines.indexOf(LINE_FEED, from) + 1 || lines.length;
-      const bytes = lines.subarray(from, end);
-      from = end;
-      const line = isOwnershipLine(bytes) ? parseLine(bytes) : undefined;
-      if (!isClaim(line) || line.after !== this.token) continue;
-      this.#lose(`process ${line.owner.pid} on ${line.owner.host} has taken it over`);
+    const { ownership, end } = await readOwnership(this.handle);
+    if (ownership.isReplaced(this.token)) {
+      const { owner } = ownership.claim ?? {};
+      const other = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.host}`;
+      this.#lose(`${other} has taken it over`);
     }
+    // An incomplete line is checked once it is complete.
+    this.end = end;
   }
 
   #lose(reason: string): never {

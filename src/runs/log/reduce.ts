@@ -229,16 +229,14 @@ export function nextAction(
   state: RowState,
   { resendUnknown, retryFailed, resendRejected }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
-  const isSent = {
-    send: true,
-    'resend-unknown': isSelected(row, resendUnknown),
-    'retry-failed': isSelected(row, retryFailed) || (resendRejected && state === 'rejected'),
-    // The flag releases the row before.
-    'send-changed': false,
-  };
   const { again } = ROW_STATES[state];
-  if (again === 'watch' || again === 'skip') return again;
-  return isSent[again] ? 'send' : 'skip';
+  if (again === 'resend-unknown') return isSelected(row, resendUnknown) ? 'send' : 'skip';
+  if (again === 'retry-failed') {
+    const isSent = isSelected(row, retryFailed) || (resendRejected && state === 'rejected');
+    return isSent ? 'send' : 'skip';
+  }
+  // --send-changed releases the row before.
+  return again === 'send-changed' ? 'skip' : again;
 }
 
 /** All rows, or ranges of row numbers, both ends included; an empty list selects none. */

@@ -44,7 +44,7 @@ export class RowLines {
 
 function leaveOnDisk(
   { json: _, output: _output, ...run }: Run,
-  file: LogFile,
+  file: ResultsFile,
   row: number,
   start: number,
 ): Run {
@@ -69,7 +69,7 @@ function leaveOnDisk(
   };
 }
 
-interface LogFile {
+export interface ResultsFile {
   path: string;
   /** For messages. */
   name: string;
@@ -88,7 +88,7 @@ export class LineReader {
   readonly #blocks = new Map<number, Buffer>();
 
   /** Opens a file. Throws the system's error. */
-  constructor(readonly file: LogFile) {
+  constructor(readonly file: ResultsFile) {
     this.#descriptor = openSync(file.path, 'r');
   }
 

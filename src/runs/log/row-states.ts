@@ -14,22 +14,7 @@ import {
   transition,
 } from './reduce.js';
 
-/** Why rows did not succeed. */
-export interface RowReason {
-  /** The state of the rows. */
-  state: RowState;
-  /** The code of their error; undefined if their runs ended. */
-  code: ErrorCode | undefined;
-  /** The step at which their runs failed; empty if they did not. */
-  step: string;
-  /** May have several lines, not yet sanitized. */
-  message: string;
-  count: number;
-  /** The first rows, in table order. */
-  rows: readonly number[];
-}
-
-/** Rows that each reason lists at most, and `rowsIn`. */
+/** Rows that each reason lists at most. */
 const MAX_LISTED_ROWS = 20;
 /** Reasons that are kept: a service with a new reason for each row must not fill memory. */
 const MAX_REASONS = 1_000;
@@ -119,23 +104,16 @@ export class RowStates {
     return this.#counts;
   }
 
-  /** Returns the first rows in a state, in table order. */
-  rowsIn(state: RowState): number[] {
-    const rows: number[] = [];
-    for (const [row, other] of this.entries()) {
-      if (other === state) rows.push(row);
-      if (rows.length === MAX_LISTED_ROWS) break;
-    }
-    return rows;
-  }
-
   /** Yields each row with its state, in the order of their numbers. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
     for (const [row] of this.#standings.entries()) yield [row, this.state(row)];
   }
 
-  /** Returns why rows did not succeed, the most frequent reason first. */
-  reasons(): RowReason[] {
+  /**
+   * Returns why rows did not succeed, the most frequent reason first, with the first rows of each. `code` is undefined if
+   * their runs ended, `step` empty if none of these failed; `message` may have several lines, not yet sanitized.
+   */
+  reasons() {
     const groups = new Map<Known, { rows: number[]; count: number }>();
     for (const [row, { now }] of this.#standings.entries()) {
       if (now.reason === undefined || this.state(row) === 'gone') continue;

@@ -149,7 +149,7 @@ describe('batch: resuming from a results file', () => {
     const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
     expect(changed.exitCode).toBe(2);
     expect(changed.stderr).toContain(
-      '--results out.jsonl: belongs to a batch with other inputs: -i region=US has another value, -i month=1 is new, -i year is missing; use another file, or the same inputs',
+      '--results out.jsonl: belongs to a batch with other inputs: -i region=US has another value, -i month=1 is new, -i year is missing; use another file',
     );
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);

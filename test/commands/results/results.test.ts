@@ -60,16 +60,9 @@ describe('results', () => {
     });
   });
 
-  test.each([
-    [{ workflow: 'x' }, 'b.jsonl: has another workflow or service than a.jsonl'],
-    [{ baseUrl: 'http://127.0.0.1:2/' }, 'b.jsonl: has another workflow or service than a.jsonl'],
-    [
-      { shard: '2/3' },
-      'b.jsonl: is shard 2/3, and a.jsonl is shard 1/2: the files use different shard counts',
-    ],
-  ])(
+  test.each([{ workflow: 'x' }, { baseUrl: 'http://127.0.0.1:2/' }, { shard: '2/3' }])(
     'results: a file of another batch, with %j, exits 2 and is named before any summary',
-    async (changes, problem) => {
+    async (changes) => {
       const head = { ...JSON.parse(HEAD), shard: '1/2' };
       const [a, b] = [head, { ...head, shard: '2/2', ...changes }].map((event) => JSON.stringify(event));
       const table = '{"event":"sent","row":1}\n{"event":"table","rows":2}\n';
@@ -79,7 +72,7 @@ describe('results', () => {
       });
       const { stdout, stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
       expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-      expect(stderr).toContain(`${problem}\n`);
+      expect(stderr).toContain('b.jsonl: has another workflow, service or number of shards than a.jsonl\n');
     },
   );
 
