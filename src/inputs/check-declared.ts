@@ -14,7 +14,6 @@ import { decodeStart, decodeString } from '../text/json/members.js';
 import { shellCommand } from '../text/shell-quote.js';
 import {
   type ColumnHeader,
-  escapeName,
   exampleCommand,
   exampleItem,
   type Item,
@@ -97,42 +96,32 @@ function kindOfColumn(separator: string, mediaType: string | undefined): InputKi
   return separator.endsWith(':=') ? undefined : { type: 'string' };
 }
 
+/** What a value looks like that may be of a type. */
+const LOOKS: Readonly<Record<ParameterType, RegExp>> = {
+  string: /^/,
+  document: /^/,
+  number: /^-?\d+(\.\d+)?$/,
+  boolean: /^(true|false)$/,
+  object: /^\{/,
+  array: /^\[/,
+};
+
+/** Says what to write, with the same value if that may be of the parameter's type. */
 function describeFix(
   { item, isCell }: GivenInput,
   parameter: Parameter,
   found: InputKind,
 ): string | undefined {
   if (found.type === 'malformed-document') return undefined;
-  const column = itemStart(parameter);
+  const { type } = parameter;
+  const start = itemStart(parameter);
   // Of a column that has this name, the cell is wrong.
-  if (isCell) return item?.raw.startsWith(column) ? undefined : `name the column ${column}`;
-  if (item === undefined)
-    return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
-  return `write ${shellCommand([correctItem(item, parameter)])}`;
-}
-
-/** Returns an item with the separator of the parameter's type, and the same value if that can be of this type. */
-function correctItem(item: Item, parameter: Parameter): string {
-  const { value } = item;
-  const isFile = item.separator.startsWith('@');
-  switch (parameter.type) {
-    case 'string':
-      return `${escapeName(item.name)}${isFile ? '@=' : '='}${value}`;
-    case 'document':
-      return isPlainPath(value) ? itemStart(parameter) + value : exampleItem(parameter);
-    default:
-      if (isFile) return `${escapeName(item.name)}@:=${value}`;
-      return isJsonOf(parameter.type, value) ? itemStart(parameter) + value : exampleItem(parameter);
-  }
-}
-
-function isJsonOf(type: ParameterType, text: string): boolean {
-  try {
-    JSON.parse(text);
-  } catch {
-    return false;
-  }
-  return kindOf([Buffer.from(text)], type).type === type;
+  if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
+  if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  const { separator, value } = item;
+  const fits = type === 'document' ? isPlainPath(value) : !separator.startsWith('@');
+  const correct = fits && LOOKS[type].test(value) ? start + value : exampleItem(parameter);
+  return `write ${shellCommand([correct])}`;
 }
 
 /** Returns what the valid JSON of an input is. Of a string, no more than its start is read unless a document is expected. */

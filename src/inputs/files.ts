@@ -6,7 +6,7 @@ import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { UsageError } from '../errors.js';
+import { BatchFileError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
@@ -86,9 +86,9 @@ async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
 }
 
 /**
- * Opens a file that can be read from the start several times. A pipe or standard input is first copied to an unlinked
- * temporary file. A read throws FileError if the file was written since it was opened, and the reason of `signal` once that
- * is aborted. Throws FileError.
+ * Opens a table, which can be read from the start several times. A pipe or standard input is first copied to an unlinked
+ * temporary file. Throws FileError. A read throws BatchFileError, also if the file was written since it was opened, and the
+ * reason of `signal` once that is aborted.
  */
 export async function openRereadable(
   path: string,
@@ -97,49 +97,38 @@ export async function openRereadable(
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, { base: context.cwd }, context);
   const stats = await handle?.stat({ bigint: true });
-  const isRegular = handle !== undefined && stats?.isFile() === true;
-  const file = isRegular
-    ? handle
-    : await copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
-  const check = async () => {
-    signal.throwIfAborted();
-    if (stats !== undefined && isRegular) await assertNotWritten(file, stats, path);
-  };
+  const isCopy = handle === undefined || stats?.isFile() !== true;
+  const file = isCopy
+    ? await copyToTemporaryFile(handle, path, context).finally(() => handle?.close())
+    : handle;
+  // Unlike handle.createReadStream(), it leaves the file open when the caller stops early.
+  async function* read(end: number): AsyncGenerator<Buffer> {
+    for (let position = 0; position < end; ) {
+      const reading = file.read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position);
+      const { bytesRead, buffer } = await reading.catch((error) => {
+        throw new BatchFileError(toFileError(path, error).message);
+      });
+      signal.throwIfAborted();
+      if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
+        throw new BatchFileError(
+          `${path} changed while wfr read it; run the same command again once it is complete`,
+        );
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
   return {
-    open: (end) => Readable.from(readFromStart(file, path, check, end), { objectMode: false }),
+    open: (end = Number.POSITIVE_INFINITY) => Readable.from(read(end), { objectMode: false }),
     close: () => file.close(),
   };
 }
 
-async function assertNotWritten(handle: FileHandle, before: BigIntStats, path: string): Promise<void> {
+/** A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is. */
+async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boolean> {
   const now = await handle.stat({ bigint: true });
-  // A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is.
   const isTouched = now.ctimeNs !== before.ctimeNs && now.nlink === before.nlink;
-  if (now.size === before.size && now.mtimeNs === before.mtimeNs && !isTouched) return;
-  throw new FileError(`${path} changed while wfr read it; run the same command again once it is complete`);
-}
-
-/**
- * Unlike handle.createReadStream(), it leaves the file open when the caller stops early. `check` follows each read. Throws
- * FileError.
- */
-async function* readFromStart(
-  handle: FileHandle,
-  path: string,
-  check: () => Promise<void>,
-  end = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Buffer> {
-  for (let position = 0; position < end; ) {
-    const { bytesRead, buffer } = await handle
-      .read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position)
-      .catch((error) => {
-        throw toFileError(path, error);
-      });
-    await check();
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
+  return now.size !== before.size || now.mtimeNs !== before.mtimeNs || isTouched;
 }
 
 /** Throws FileError for a pipe or a device, which cannot be read again. */

@@ -111,10 +111,44 @@ function inputsOf(
   }
 }
 
-async function* recordsOf(file: CsvFile): AsyncGenerator<CsvRecord, void, void> {
-  const splitter = new RecordSplitter(file);
-  for await (const text of decode(file.open())) yield* splitter.split(text);
-  splitter.end();
+/**
+ * Reads records as RFC 4180 has them, and as other programs read them: a line ends with CRLF, LF or CR, a quote within a cell
+ * that does not begin with one is text, and blanks may follow a closing quote. Throws BatchFileError.
+ */
+async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<CsvRecord, void, void> {
+  const mark = delimiter.replace(/[$^.*+?|()[\]{}\\/-]/, '\\$&');
+  const tokens = new RegExp(`\\r\\n|[\\r\\n"${mark}]|[^\\r\\n"${mark}]+`, 'gu');
+  let line = 1;
+  let record = { line, cells: [] as string[] };
+  let cell = '';
+  let state: 'start' | 'text' | 'quoted' | 'closed' | 'ended' = 'start';
+  const fail = (problem: string) => new BatchFileError(`${name}:${record.line}: is not CSV: ${problem}`);
+  for await (const text of decode(open())) {
+    for (const [token] of text.matchAll(tokens)) {
+      const isBreak = token === '\n' || token === '\r\n' || token === '\r';
+      if (isBreak) line++;
+      if (token === '"' && state === 'start') state = 'quoted';
+      else if (token === '"' && state === 'quoted') state = 'closed';
+      else if (token === '"' && state === 'closed') {
+        // Two quotes in a quoted cell are one.
+        cell += token;
+        state = 'quoted';
+      } else if (state === 'quoted') cell += token;
+      else if (isBreak || token === delimiter) {
+        const isBlank = isBreak && state === 'start' && record.cells.length === 0;
+        if (!isBlank) record.cells.push(cell);
+        if (isBreak && !isBlank) yield record;
+        if (isBreak) record = { line, cells: [] };
+        cell = '';
+        state = 'start';
+      } else if (state === 'start' || state === 'text') {
+        cell += token;
+        state = 'text';
+      } else if (token.trim() === '') state = 'ended';
+      else throw fail('there is text after a closing quote; double the quotes in a quoted cell');
+    }
+  }
+  if (state === 'quoted') throw fail('a quote is not closed');
 }
 
 /** Decodes UTF-8, and UTF-16 with a byte order mark. A line break is in one piece, and the last line has one. */
@@ -133,83 +167,4 @@ async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void
 function encodingOf([first, second]: Buffer): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
-}
-
-/**
- * Splits text, which comes in chunks, into records as RFC 4180 has them, and as other programs read them: a line ends with
- * CRLF, LF or CR, a quote within a cell that does not begin with one is text, and blanks may follow a closing quote.
- */
-class RecordSplitter {
-  /** Matches a line break, a quote, a delimiter, or the text up to the next of them. */
-  readonly #tokens: RegExp;
-  readonly #name: string;
-  readonly #delimiter: string;
-  #line = 1;
-  /** The line on which the record begins. */
-  #start = 1;
-  #cells: string[] = [];
-  /** The cell so far. */
-  #cell = '';
-  #state: 'start' | 'unquoted' | 'quoted' | 'closed' | 'ended' = 'start';
-
-  constructor({ name, delimiter }: CsvFile) {
-    const mark = delimiter.replace(/[$^.*+?|()[\]{}\\/-]/, '\\$&');
-    this.#tokens = new RegExp(`\\r\\n|[\\r\\n"${mark}]|[^\\r\\n"${mark}]+`, 'gu');
-    this.#name = name;
-    this.#delimiter = delimiter;
-  }
-
-  /** Yields the records that end in the next chunk. Throws BatchFileError. */
-  *split(text: string): Generator<CsvRecord, void, void> {
-    for (const [token] of text.matchAll(this.#tokens)) {
-      const isBreak = token === '\n' || token === '\r' || token === '\r\n';
-      if (isBreak) this.#line++;
-      if (token === '"' && this.#readQuote()) continue;
-      if (this.#state === 'quoted') this.#cell += token;
-      else if (isBreak) yield* this.#endRecord();
-      else if (token === this.#delimiter) this.#endCell();
-      else this.#addText(token);
-    }
-  }
-
-  /** Throws BatchFileError for text that ends within a quoted cell. */
-  end(): void {
-    if (this.#state === 'quoted') throw this.#error('a quote is not closed');
-  }
-
-  /** Returns false for a quote that is text. Two quotes in a quoted cell are one. */
-  #readQuote(): boolean {
-    if (this.#state === 'unquoted' || this.#state === 'ended') return false;
-    if (this.#state === 'closed') this.#cell += '"';
-    this.#state = this.#state === 'quoted' ? 'closed' : 'quoted';
-    return true;
-  }
-
-  #addText(text: string): void {
-    if (this.#state === 'start' || this.#state === 'unquoted') {
-      this.#state = 'unquoted';
-      this.#cell += text;
-    } else if (text.trim() === '') this.#state = 'ended';
-    else throw this.#error('there is text after a closing quote; double the quotes in a quoted cell');
-  }
-
-  #endCell(): void {
-    this.#cells.push(this.#cell);
-    this.#cell = '';
-    this.#state = 'start';
-  }
-
-  *#endRecord(): Generator<CsvRecord, void, void> {
-    const line = this.#start;
-    this.#start = this.#line;
-    if (this.#cells.length === 0 && this.#state === 'start') return;
-    this.#endCell();
-    const cells = this.#cells;
-    this.#cells = [];
-    yield { cells, line };
-  }
-
-  #error(problem: string): BatchFileError {
-    return new BatchFileError(`${this.#name}:${this.#start}: is not CSV: ${problem}`);
-  }
 }

@@ -1,7 +1,6 @@
 /** The table of a batch, read as a stream: JSON Lines, CSV, or a list of files. */
 import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
-import { FileError } from '../inputs/files.js';
 import { parseMembers } from '../text/json/members.js';
 import { readLines, stripByteOrderMark } from '../text/utf8.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
@@ -50,15 +49,15 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
       isFolder: false,
       places,
       columns: async () => undefined,
-      rows: () => readableRows(jsonRows(file)),
+      rows: () => jsonRows(file),
     };
   const { csvRows, csvColumns, withDelimiter } = await import('./csv.js');
   const csv = await withDelimiter(file);
   return {
     isFolder: false,
     places,
-    columns: () => csvColumns(csv).catch(throwTableError),
-    rows: () => readableRows(csvRows(csv)),
+    columns: () => csvColumns(csv),
+    rows: () => csvRows(csv),
   };
 }
 
@@ -104,25 +103,6 @@ function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
   } catch {
     return [];
   }
-}
-
-/** Adds the last row that was read to the error of an unreadable file. Throws BatchFileError. */
-async function* readableRows<R extends { label: string }>(
-  rows: AsyncGenerator<R, void, void>,
-): AsyncGenerator<R, void, void> {
-  let last = '';
-  try {
-    for await (const row of rows) {
-      last = `; rows were read up to ${row.label}`;
-      yield row;
-    }
-  } catch (error) {
-    throwTableError(error, last);
-  }
-}
-
-function throwTableError(error: unknown, position = ''): never {
-  throw error instanceof FileError ? new BatchFileError(error.message + position) : error;
 }
 
 async function isJson({ open, name }: TableFile): Promise<boolean> {
