@@ -11,38 +11,14 @@ export type FileKind = 'document' | 'text' | 'json';
 /** Returns the digest of a file, 32 hexadecimal digits. */
 export type DigestFile = (path: string, rules: PathRules, kind: FileKind) => Promise<string>;
 
-/** What a file was like when its digest was taken. */
-export interface FileState {
-  size: number;
-  /** Nanoseconds since 1970. */
-  ctime: string;
-  ino: string;
-  /** 32 hexadecimal digits. */
-  digest: string;
-}
-
 /** Hexadecimal digits of a digest: 128 bits. */
 const LENGTH = 32;
-/** A file that changed so shortly before its digest was recorded may have changed again within the same tick of its clock (ms). */
-const CLOCK_TICK = 2_000;
-/** Files whose state is kept for one command. */
-const MAX_SEEN = 10_000;
-
-interface FileDigesterOptions {
-  key: Uint8Array;
-  context: Context;
-  signal: AbortSignal;
-  /** What earlier commands have recorded, by the digest of the path, with its time (ms since 1970). */
-  known: ReadonlyMap<string, FileState & { time: number }>;
-  record(path: string, state: FileState): void;
-}
 
 /**
- * Returns a function that digests files, unless it did before, in this command or an earlier one, and they have not changed
- * since. It throws FileError, FileChangedError, FileReadError, and the reason of the signal.
+ * Returns a function that digests files, once unless they change. It throws FileError, FileChangedError, FileReadError, and
+ * the reason of the signal.
  */
-export function fileDigester({ key, context, signal, known, record }: FileDigesterOptions): DigestFile {
-  const seen = new Map<string, FileState>();
+export function fileDigester(key: Uint8Array, context: Context, signal: AbortSignal): DigestFile {
   const read: DigestFile = async (path, rules, kind) => {
     if (kind === 'document') {
       const source = await openDocument(path, rules, context);
@@ -50,32 +26,25 @@ export function fileDigester({ key, context, signal, known, record }: FileDigest
       return (await digest).slice(0, LENGTH);
     }
     const bytes = await readBytes(path, rules, context);
-    return hmac(key, kind === 'json' ? new Compactor().compact(bytes) : bytes);
+    const content = kind === 'json' ? new Compactor().compact(bytes) : bytes;
+    return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
   };
+  /** By kind and path, with what identifies the content: ctime, unlike mtime, cannot be set back. */
+  const known = new Map<string, { state: string; digest: string }>();
   return async (path, rules, kind) => {
     signal.throwIfAborted();
     const absolute = await assertReadable(path, rules, true, context);
-    const place = hmac(key, `${kind} ${absolute}`);
-    const stats = await stat(absolute, { bigint: true }).catch((error) => {
+    const { size, ctimeNs, ino } = await stat(absolute, { bigint: true }).catch((error) => {
       throw toFileError(path, error);
     });
-    const file = { size: Number(stats.size), ctime: `${stats.ctimeNs}`, ino: `${stats.ino}` };
-    const isSame = (other: FileState) =>
-      other.size === file.size && other.ctime === file.ctime && other.ino === file.ino;
-    const earlier = seen.get(place);
-    if (earlier !== undefined && isSame(earlier)) return earlier.digest;
+    const state = `${size} ${ctimeNs} ${ino}`;
+    const place = `${kind} ${absolute}`;
     const before = known.get(place);
-    const isKnown =
-      before !== undefined && isSame(before) && Number(stats.ctimeNs / 1_000_000n) < before.time - CLOCK_TICK;
-    const digest = isKnown ? before.digest : await read(path, rules, kind);
-    if (!isKnown) record(place, { ...file, digest });
-    if (seen.size < MAX_SEEN) seen.set(place, { ...file, digest });
+    if (before?.state === state) return before.digest;
+    const digest = await read(path, rules, kind);
+    known.set(place, { state, digest });
     return digest;
   };
-}
-
-function hmac(key: Uint8Array, content: string | Uint8Array): string {
-  return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
 }
 
 /** Reads a document. Throws FileChangedError, FileReadError, and the reason of the signal. */

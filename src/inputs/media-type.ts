@@ -12,22 +12,15 @@ export function mediaTypeOf(path: string): string | undefined {
 
 /** The usual extension where mime-types prefers another, or does not know the media type. */
 const PREFERRED_EXTENSIONS: Readonly<Record<string, string>> = {
-  'application/csv': 'csv',
-  'application/postscript': 'ps',
-  'application/x-gzip': 'gz',
   'application/x-ndjson': 'ndjson',
-  'application/x-pdf': 'pdf',
   'application/x-yaml': 'yaml',
   'application/yaml': 'yaml',
   'audio/aac': 'aac',
   'audio/flac': 'flac',
   'audio/mpeg': 'mp3',
   'audio/ogg': 'ogg',
-  'audio/vnd.wave': 'wav',
   'image/jpg': 'jpg',
-  'image/pjpeg': 'jpg',
   'text/vcard': 'vcf',
-  'text/x-markdown': 'md',
   'video/quicktime': 'mov',
 };
 

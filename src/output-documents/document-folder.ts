@@ -1,5 +1,6 @@
 /**
- * Finds the documents in outputs, strings that are data URIs (RFC 2397) with base64, saves them to a folder (--save-documents), and puts their paths into the output.
+ * Finds the documents in outputs, strings that are data URIs (RFC 2397) with base64, saves them to a folder
+ * (--save-documents), and puts their paths into the output.
  */
 import { promises } from 'node:fs';
 import { join } from 'node:path';

@@ -56,12 +56,7 @@ export class SaveFolder {
       await promises.access(root, promises.constants.W_OK);
       return new SaveFolder(options, root, context);
     } catch (error) {
-      // "No such file" would be confusing for a folder that is to be created.
-      const reason =
-        errorCode(error) === 'ENOENT'
-          ? 'the file system takes no folder there (ENOENT)'
-          : describeSystemError(error);
-      throw new UsageError([`${flag} ${folder}: ${reason}`]);
+      throw new UsageError([`${flag} ${folder}: ${describeSystemError(error)}`]);
     }
   }
 
@@ -175,7 +170,7 @@ async function assertAbsent(path: string): Promise<void> {
 }
 
 const MAX_LENGTH = 100;
-/** The names and indexes that lead to a value; "…" is the last one of a path that is cut. */
+/** The names and indexes that lead to a value. */
 export type JsonPath = readonly (string | number)[];
 
 /** Device names on Windows, with any extension. */

@@ -52,7 +52,6 @@ const digest = (text: string) => Buffer.from(hash('sha256', text, 'hex').slice(0
 class History {
   #recorded = new RecordedRows();
   #rows = new RowStates();
-  #time = 0;
   readonly #kind: Kind;
   world: WorldRow[] = [];
   /** How often each content was sent that no flag allowed to be sent again. */
@@ -124,7 +123,7 @@ class History {
     const apply = (event: Event): boolean => {
       if (left-- <= 0) return false;
       this.events.push(event);
-      this.#recorded.apply(event, this.#time++);
+      this.#recorded.apply(event);
       if (isRowEvent(event)) this.#rows.apply(event);
       return true;
     };
@@ -215,8 +214,8 @@ class History {
   /** Reads the events again, as the next command does. */
   #restart(requests: number): number {
     const [rows, recorded] = [new RowStates(), new RecordedRows()];
-    for (const [time, event] of this.events.entries()) {
-      recorded.apply(event, time);
+    for (const event of this.events) {
+      recorded.apply(event);
       if (isRowEvent(event)) rows.apply(event);
     }
     [this.#rows, this.#recorded] = [rows, recorded];

@@ -34,10 +34,7 @@ export class BatchRun {
     const { log, gate, session } = tools;
     const { context, interruption } = session;
     const { signal } = interruption;
-    const digestFile = fileDigester({
-      ...{ key: log.recorded.salt, context, signal, known: log.recorded.files },
-      record: (path, state) => log.record({ event: 'file', path, ...state }),
-    });
+    const digestFile = fileDigester(log.recorded.salt, context, signal);
     this.source = new RowSource(tools, digestFile);
     const stopWatching = AbortSignal.any([signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.

@@ -25,11 +25,9 @@ const TEXT = (value: unknown): value is string => typeof value === 'string';
 const ID = matches(/./s);
 const ROW = isIntegerBetween(1, MAX_ROWS);
 const COUNT = isIntegerBetween(0, MAX_ROWS);
-const SIZE = isIntegerBetween(0, Number.MAX_SAFE_INTEGER);
 const STATUS = isIntegerBetween(100, 999);
 const CODE = (value: unknown): value is ErrorCode => TEXT(value) && Object.hasOwn(ERROR_CODES, value);
 const DIGEST = matches(/^[0-9a-f]{32}$/);
-const NUMBER_TEXT = matches(/^\d{1,24}$/);
 const SHARD = matches(/^\d+\/\d+$/);
 const RUN = (value: unknown): value is Run => value !== undefined;
 const TIME = optional((value): value is number => Number.isFinite(value));
@@ -97,8 +95,6 @@ const FILE_EVENTS = {
     /** Set in the file of a batch: the key of the digests of its rows. */
     rowSalt: optional(DIGEST),
   },
-  /** `path` is a digest. */
-  file: { path: DIGEST, size: SIZE, ctime: NUMBER_TEXT, ino: NUMBER_TEXT, digest: DIGEST },
   /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
   present: { rows: isListOfRanges, table: optional(DIGEST), places: optional(TEXT) },
   /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */

@@ -43,7 +43,7 @@ export async function openLogFile(
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
-      log.recorded.apply(event, event.time ?? 0);
+      log.recorded.apply(event);
       if (!isRowEvent(event)) return;
       log.rows.apply(event);
       observe(event, event.time);

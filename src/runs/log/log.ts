@@ -134,7 +134,7 @@ export class Log {
   }
 
   #apply(event: Event): void {
-    this.recorded.apply(event, this.now());
+    this.recorded.apply(event);
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
     if (event.event === 'sent') this.#awaiting.add(event.row);

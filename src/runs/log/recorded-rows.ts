@@ -1,5 +1,4 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
-import type { FileState } from '../../inputs/file-digests.js';
 import { DigestList, PagedArray } from './compact-lists.js';
 import type { Event, RowRanges } from './events.js';
 
@@ -17,8 +16,6 @@ export class RecordedRows {
   readonly written = new DigestList();
   /** Where each row was when it was recorded last. */
   readonly places = new DigestList();
-  /** What is known of files, by the digest of their path (hexadecimal). */
-  readonly files = new Map<string, FileState & { time: number }>();
   /** The digest of the table, hexadecimal, when its rows were recorded last. */
   table: string | undefined;
   /** The largest number that a row has. */
@@ -39,8 +36,8 @@ export class RecordedRows {
     return known === 0 || known === hashOf(label);
   }
 
-  /** Applies an event; `time` is that of the event (ms since 1970). */
-  apply(event: Event, time: number): void {
+  /** Applies an event. */
+  apply(event: Event): void {
     switch (event.event) {
       case 'batch':
         this.salt = Buffer.from(event.rowSalt ?? '', 'hex');
@@ -49,11 +46,6 @@ export class RecordedRows {
         return this.#record(event);
       case 'intent':
         return this.#name(event.row, event.label);
-      case 'file': {
-        const { path, size, ctime, ino, digest } = event;
-        this.files.set(path, { size, ctime, ino, digest, time });
-        return;
-      }
       case 'copy':
         this.#copies.set(Buffer.from(event.place, 'hex').toString('latin1'), event.of);
         return;
