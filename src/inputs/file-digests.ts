@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Context } from '../platform/context.js';
-import { blockBuffers, type Input, type Source } from '../service/body.js';
+import { blockBuffer, type Input, type Source } from '../service/body.js';
 import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
 
 /** What a file is read as; of JSON, white space counts for nothing. */
@@ -50,7 +50,7 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
 /** Reads a document. Throws FileChangedError, FileReadError, and the reason of the signal. */
 async function digestSource(source: Source, key: Uint8Array, signal: AbortSignal): Promise<string> {
   const hmac = createHmac('sha256', key);
-  for await (const block of source.blocks(blockBuffers(source.size))) {
+  for await (const block of source.blocks(blockBuffer(source.size))) {
     signal.throwIfAborted();
     hmac.update(block);
   }

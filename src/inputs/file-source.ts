@@ -5,7 +5,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { WfrError } from '../errors.js';
 import { fileId } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import type { BlockBuffers, Source } from '../service/body.js';
+import type { Source } from '../service/body.js';
 
 /** A document that changed while it was being sent. */
 export class FileChangedError extends WfrError {
@@ -47,13 +47,13 @@ export function createFileSource(path: string, name: string, identity: FileIdent
   const size = Number(identity.size);
   return {
     size,
-    async *blocks(buffers) {
+    async *blocks(buffer) {
       const handle = await open(path, constants.O_RDONLY).catch((error) => {
         throw new FileReadError(name, error);
       });
       try {
         await assertUnchanged(handle.stat({ bigint: true }), name, identity);
-        yield* readBlocks(handle, size, name, buffers);
+        yield* readBlocks(handle, size, name, buffer);
       } finally {
         await handle.close();
       }
@@ -67,41 +67,21 @@ export function createFileSource(path: string, name: string, identity: FileIdent
 export function createHandleSource(handle: FileHandle, size: number, name: string): Source {
   return {
     size,
-    blocks: (buffers) => readBlocks(handle, size, name, buffers),
+    blocks: (buffer) => readBlocks(handle, size, name, buffer),
     verify: async () => {},
     close: () => handle.close(),
   };
 }
 
-/** Yields `size` bytes in blocks, and reads the next block while the caller uses the last. */
+/** Yields `size` bytes in blocks. */
 async function* readBlocks(
   handle: FileHandle,
   size: number,
   name: string,
-  buffers: BlockBuffers,
+  buffer: Buffer,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const blockSize = buffers[0].length;
-  const read = (offset: number) => {
-    const buffer = buffers[(offset / blockSize) % 2 === 0 ? 0 : 1];
-    return readFully(handle, buffer.subarray(0, Math.min(blockSize, size - offset)), offset, name);
-  };
-  let ahead: Promise<Uint8Array> | undefined;
-  const readAhead = (offset: number) => {
-    ahead = offset < size ? read(offset) : undefined;
-    // It is awaited later; until then, a failure must not count as an unhandled rejection.
-    ahead?.catch(() => {});
-  };
-  try {
-    readAhead(0);
-    for (let next = blockSize; ahead !== undefined; next += blockSize) {
-      const block: Uint8Array = await ahead;
-      readAhead(next);
-      yield block;
-    }
-  } finally {
-    // The caller closes the file, which must not happen during a read.
-    await ahead?.catch(() => {});
-  }
+  for (let offset = 0; offset < size; offset += buffer.length)
+    yield readFully(handle, buffer.subarray(0, Math.min(buffer.length, size - offset)), offset, name);
 }
 
 async function readFully(handle: FileHandle, into: Buffer, offset: number, name: string): Promise<Buffer> {

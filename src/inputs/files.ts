@@ -94,7 +94,7 @@ export async function openRereadable(
   path: string,
   context: Context,
   signal: AbortSignal,
-): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
+): Promise<{ open(): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, { base: context.cwd }, context);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || stats?.isFile() !== true;
@@ -102,8 +102,8 @@ export async function openRereadable(
     ? await copyToTemporaryFile(handle, path, context).finally(() => handle?.close())
     : handle;
   // Unlike handle.createReadStream(), it leaves the file open when the caller stops early.
-  async function* read(end: number): AsyncGenerator<Buffer> {
-    for (let position = 0; position < end; ) {
+  async function* read(): AsyncGenerator<Buffer> {
+    for (let position = 0; ; ) {
       const reading = file.read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position);
       const { bytesRead, buffer } = await reading.catch((error) => {
         throw new BatchFileError(toFileError(path, error).message);
@@ -118,10 +118,7 @@ export async function openRereadable(
       yield buffer.subarray(0, bytesRead);
     }
   }
-  return {
-    open: (end = Number.POSITIVE_INFINITY) => Readable.from(read(end), { objectMode: false }),
-    close: () => file.close(),
-  };
+  return { open: () => Readable.from(read(), { objectMode: false }), close: () => file.close() };
 }
 
 /** A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is. */
@@ -129,14 +126,6 @@ async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boole
   const now = await handle.stat({ bigint: true });
   const isTouched = now.ctimeNs !== before.ctimeNs && now.nlink === before.nlink;
   return now.size !== before.size || now.mtimeNs !== before.mtimeNs || isTouched;
-}
-
-/** Throws FileError for a pipe or a device, which cannot be read again. */
-async function assertRegular(absolute: string, path: string): Promise<void> {
-  const stats = await stat(absolute).catch(() => undefined);
-  // Whoever opens it says what is wrong with a folder or a missing file.
-  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  throw new FileError(`${path}: is not a regular file, and cannot be read again for another row or command`);
 }
 
 /** Returns what reads a file; without one, standard input, and tells a person at a terminal that wfr reads it. */
@@ -226,7 +215,10 @@ function assertInside(target: string, name: string, boundary: Boundary): void {
   throw new FileError(`${name}: ${boundary.problem}`);
 }
 
-/** Returns the absolute path of a file that may be read. Throws FileError. */
+/**
+ * Returns the absolute path of a file that may be read; with `mustReread`, no pipe or device is one. Throws FileError, but for
+ * a folder or a missing file, which is found when it is opened.
+ */
 export async function assertReadable(
   path: string,
   { base, within }: PathRules,
@@ -241,6 +233,10 @@ export async function assertReadable(
     });
     assertInside(target, path, within);
   }
-  if (mustReread) await assertRegular(absolute, path);
+  const stats = mustReread ? await stat(absolute).catch(() => undefined) : undefined;
+  if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
+    throw new FileError(
+      `${path}: is not a regular file, and cannot be read again for another row or command`,
+    );
   return absolute;
 }

@@ -10,7 +10,7 @@ import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
-import { listFirst, pluralize } from '../text/quantity.js';
+import { pluralize } from '../text/quantity.js';
 import {
   FileNames,
   type FileToSave,
@@ -19,9 +19,6 @@ import {
   SaveFolder,
   UnsavedDocumentError,
 } from './save-folder.js';
-
-/** The most existing files that an error lists. */
-const MAX_EXISTING = 3;
 
 export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
@@ -61,12 +58,10 @@ export class DocumentFolder {
     if (force) return;
     const entries = await promises.readdir(this.folder.root, { withFileTypes: true });
     // No document has a hidden name.
-    const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
-    const files = names.filter((name) => !name.startsWith('.')).sort();
-    if (files.length === 0) return;
-    const shown = listFirst(files, MAX_EXISTING).join(' ');
+    const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
+    if (file === undefined) return;
     throw new UsageError([
-      `--save-documents ${folder}: has files (${shown}), which documents might have to replace; choose another folder, or allow it with --force`,
+      `--save-documents ${folder}: has files such as ${file.name}, which documents might have to replace; choose another folder, or allow it with --force`,
     ]);
   }
 

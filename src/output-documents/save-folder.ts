@@ -87,10 +87,16 @@ export class SaveFolder {
 
   /** Creates a folder in this one. Those on the way may exist, but not as links, which could lead out of it. */
   async #makeFolders(path: string): Promise<void> {
-    const way = relative(this.options.folder, path);
-    if (way === '') return;
+    if (relative(this.options.folder, path) === '') return mkdirp(this.root);
     await this.#makeFolders(dirname(path));
-    await this.#attempt(path, makeFolder);
+    await this.#attempt(path, async (absolute) => {
+      await promises.mkdir(absolute).catch((error) => {
+        if (errorCode(error) !== 'EEXIST') throw error;
+      });
+      const stats = await promises.lstat(absolute);
+      if (!stats.isDirectory())
+        throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
+    });
   }
 
   /** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
@@ -130,19 +136,6 @@ export class SaveFolder {
     await action(this.#resolve(path)).catch((error) => {
       throw new UnsavedDocumentError(path, error);
     });
-  }
-}
-
-/** Creates a folder. It may exist, but not as a link, which could lead out of the user's folder. */
-async function makeFolder(path: string): Promise<void> {
-  await mkdirp(dirname(path));
-  try {
-    await promises.mkdir(path);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-    const stats = await promises.lstat(path);
-    if (!stats.isDirectory())
-      throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
   }
 }
 

@@ -11,24 +11,20 @@ export interface Source {
   readonly size: number;
   /**
    * Yields all bytes from the start, in blocks whose length is a multiple of three, except the last. A block is part of
-   * one of `buffers`, and valid until the next one is requested. Throws FileChangedError or FileReadError.
+   * `buffer`, and valid until the next one is requested. Throws FileChangedError or FileReadError.
    */
-  blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void>;
+  blocks(buffer: Buffer): AsyncGenerator<Uint8Array, void, void>;
   /** Throws FileChangedError if the bytes may have changed since `blocks` read them. */
   verify(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Two buffers for blocks: one is read while the other is sent. */
-export type BlockBuffers = readonly [Buffer, Buffer];
-
 /** A multiple of three, so that base64 pads only at the end of a document. */
 const BLOCK_SIZE = 1536 * 1024;
 
-/** Allocates buffers for documents of at most `largest` bytes that are read one after the other. */
-export function blockBuffers(largest: number): BlockBuffers {
-  const size = Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3);
-  return [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(largest > size ? size : 0)];
+/** Allocates a buffer for the blocks of documents of at most `largest` bytes that are read one after the other. */
+export function blockBuffer(largest: number): Buffer {
+  return Buffer.allocUnsafeSlow(Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3));
 }
 
 /** JSON text, or a document to be embedded in it as base64. */
@@ -144,11 +140,11 @@ async function* packChunks(parts: readonly Part[]): AsyncGenerator<Uint8Array, v
   const total = parts.reduce((sum, part) => sum + partLength(part), 0);
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
   const sizes = parts.map((part) => (part instanceof Uint8Array ? 0 : part.size));
-  const buffers = blockBuffers(sizes.reduce((largest, size) => Math.max(largest, size), 0));
+  const buffer = blockBuffer(sizes.reduce((largest, size) => Math.max(largest, size), 0));
   let used = 0;
   for (const part of parts) {
     const isSource = !(part instanceof Uint8Array);
-    for await (const block of isSource ? part.blocks(buffers) : [part]) {
+    for await (const block of isSource ? part.blocks(buffer) : [part]) {
       for (let from = 0; from < block.length; from += SLICE) {
         const slice = block.subarray(from, from + SLICE);
         const length = isSource ? encodedLength(slice.length) : slice.length;

@@ -34,8 +34,8 @@ export interface TableFile {
   delimiter?: string | undefined;
   /** The input that people know rows by. */
   labelColumn?: string | undefined;
-  /** Reads the file from its start, at least up to `end` if given; can be called repeatedly. */
-  open(end?: number): Readable;
+  /** Reads the file from its start; can be called repeatedly. */
+  open(): Readable;
 }
 
 /** Characters of the text in a label. */

@@ -108,8 +108,8 @@ function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
 async function isJson({ open, name }: TableFile): Promise<boolean> {
   const [, extension] = /\.(jsonl|ndjson|json|csv|tsv)$/i.exec(name) ?? [];
   if (extension !== undefined) return extension.toLowerCase().includes('json');
-  for await (const chunk of open(1_023)) {
-    return /^[\s\ufeff]*\{/.test((chunk as Buffer).toString('utf8'));
+  for await (const chunk of open()) {
+    return /^[\s\ufeff]*\{/.test((chunk as Buffer).toString('utf8', 0, 1_024));
   }
   return false;
 }

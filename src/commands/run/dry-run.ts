@@ -1,7 +1,7 @@
 /** `wfr run --dry-run`: prints the request without sending it. */
 import { createHash } from 'node:crypto';
 import { factsOf } from '../../outcome/describe-error.js';
-import { blockBuffers, type Input } from '../../service/body.js';
+import { blockBuffer, type Input } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
@@ -46,7 +46,7 @@ async function summarizeValue({ parts }: Input): Promise<string> {
     if (part instanceof Uint8Array) text += Buffer.from(part).toString('utf8');
     else {
       const hash = createHash('sha256');
-      for await (const block of part.blocks(blockBuffers(part.size))) hash.update(block);
+      for await (const block of part.blocks(blockBuffer(part.size))) hash.update(block);
       text += `(${part.size} bytes, SHA-256 ${hash.digest('hex')})`;
     }
   }
