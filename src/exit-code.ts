@@ -46,18 +46,21 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [codes: string, meaning: str
   ['129, 130, 143', 'ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM'],
 ];
 
-/** What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. */
+/**
+ * What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. Where several errors
+ * have the same exit code, the first one stands for them all.
+ */
 export const ERROR_CODES = {
   usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration'],
-  'no-token': [ExitCode.unauthorized, 'a token is required, and there is none'],
   unauthorized: [ExitCode.unauthorized, 'the service rejected the token (401)'],
   forbidden: [ExitCode.unauthorized, 'the token has no permission for this (403)'],
+  'no-token': [ExitCode.unauthorized, 'a token is required, and there is none'],
   rejected: [ExitCode.rejected, 'the service rejected the request'],
   'no-such-run': [ExitCode.rejected, 'the service has no run of this id'],
   'unknown-outcome': [ExitCode.unknownOutcome, 'a run may exist whose id is unknown'],
-  'not-triggered': [ExitCode.unreachable, 'no run was created: no connection, or busy'],
   unreachable: [ExitCode.unreachable, 'the run could not be read, or no longer'],
   'unknown-status': [ExitCode.unreachable, 'the run keeps a status that wfr does not know'],
+  'not-triggered': [ExitCode.unreachable, 'no run was created: no connection, or busy'],
   'run-failed': [ExitCode.runFailed, 'the run ended FAILED; "step" names its step'],
   'still-running': [ExitCode.stillRunning, 'wfr stopped waiting; the run continues'],
   mixed: [ExitCode.mixed, 'several runs ended differently: see "details"'],
@@ -68,6 +71,12 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, readonly [ExitCode | 'signal', string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Returns the error code that stands for an exit code; undefined for that of a signal, or of success. */
+export function codeOfExit(exitCode: number): ErrorCode | undefined {
+  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+  return codes.find((code) => ERROR_CODES[code][0] === exitCode);
+}
 
 /** Returns an exit as a number. */
 export function toExitCode(exit: Exit): number {

@@ -324,7 +324,7 @@ describe('property: text on a terminal', () => {
         expect(sanitize(given)).toMatch(/^[^\n\t]*$/);
         for (const shown of [
           sanitize(given),
-          quoteLines(given),
+          quoteLines(given).join('\n'),
           all(formatJson(Buffer.from(JSON.stringify(given)))),
         ]) {
           expect(shown).toMatch(sanitized);

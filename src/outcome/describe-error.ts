@@ -23,7 +23,7 @@ export function formatError(facts: Facts): string[] {
   const lines = summary.join('\n').replace(`\n${NOTHING_CREATED}`, `; ${NOTHING_CREATED}`).split('\n');
   return [
     ...lines.map((line, index) => (index === 0 ? start : '  ') + sanitize(line)),
-    ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
+    ...(serverMessage ? quoteLines(serverMessage) : []),
     ...(response?.requestId === undefined ? [] : [`  Request id: ${sanitize(response.requestId)}`]),
     ...hints.map((line) => `  ${sanitize(line)}`),
   ];

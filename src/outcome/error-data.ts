@@ -2,9 +2,9 @@
  * What ended a command, as data for programs: the last line of stderr with --json, and `error` in `--report json`. Its
  * schema is error.schema.json.
  */
-import type { Facts } from '../errors.js';
-import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
-import { sanitizeJson, truncate } from '../text/sanitize.js';
+import { type Facts, WfrError } from '../errors.js';
+import { codeOfExit, ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
+import { linesOf, sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import {
   endOf,
@@ -60,27 +60,6 @@ export interface ErrorData {
   runCount: number;
   runs: readonly RunData[];
 }
-
-/** What every description begins with: it decides the order of the members. */
-const EMPTY: Omit<ErrorData, 'code' | 'exitCode' | 'message'> & Partial<ErrorData> = {
-  code: 'internal',
-  exitCode: ExitCode.internalError,
-  message: '',
-  details: [],
-  hints: [],
-  retryable: false,
-  retryAfterMs: null,
-  attempts: null,
-  runMayExist: false,
-  candidateId: null,
-  runId: null,
-  step: null,
-  differs: [],
-  resume: null,
-  service: null,
-  runCount: 0,
-  runs: [],
-};
 
 /** Why some rows did not succeed. */
 interface RowsReason {
@@ -144,7 +123,7 @@ const MAX_LISTED = 100;
 export function describeEnding(ending: CommandEnding): ErrorData {
   const { exit, outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
   const exitCode = toExitCode(exit);
-  const errors = [...describeWork(ending), ...failures.map((facts) => describeFacts(facts, ending))];
+  const errors = [...describeWork(ending), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
   const joined =
     only !== undefined && errors.length === 1 && only.exitCode === exitCode
@@ -152,19 +131,24 @@ export function describeEnding(ending: CommandEnding): ErrorData {
       : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
-  const runId = outcomes.length === 1 ? (outcomes[0]?.id ?? null) : joined.runId;
-  const hints = resume === null ? joined.hints : [...joined.hints, ...resumeHints];
-  const runs = rows ?? listRuns(outcomes);
-  const { runCount } = runs;
-  const retryable = joined.retryable && isRepeatable;
-  return { ...joined, hints, retryable, runId, resume, runCount, runs: runs.runs };
+  const { runCount, runs } = rows ?? listRuns(outcomes);
+  return {
+    ...joined,
+    hints: resume === null ? joined.hints : [...joined.hints, ...resumeHints],
+    retryable: joined.retryable && isRepeatable,
+    runId: outcomes.length === 1 ? (outcomes[0]?.id ?? null) : joined.runId,
+    resume,
+    runCount,
+    runs,
+  };
 }
 
 /** Returns the runs that did not succeed. */
 function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'runs'> {
   const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
-  const runs = failed.slice(0, MAX_LISTED_RUNS).map(({ row, label, id = null, run, error }): RunData => {
-    const code = error?.code ?? endOf(run?.status)?.errorCode ?? 'still-running';
+  const runs = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
+    const { row, label, id = null } = outcome;
+    const { code } = factsOfOutcome(outcome);
     return { ...(row !== undefined && { row }), ...(label !== undefined && { label }), id, code };
   });
   return { runCount: failed.length, runs };
@@ -174,123 +158,68 @@ function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'r
 function describeWork(ending: CommandEnding): ErrorData[] {
   const { exit, outcomes, failure, rows } = ending;
   const whole = [
-    ...(failure === undefined ? [] : [describeFacts(failure, ending)]),
+    ...(failure === undefined ? [] : [describeError(failure, ending)]),
     ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
   ];
   if (whole.length > 0) return whole;
   return outcomes
     .filter((outcome) => exitOf(outcome) !== ExitCode.ok)
-    .map((outcome) => describeOutcome(outcome, ending));
+    .map((outcome) => {
+      const facts = factsOfOutcome(outcome);
+      const step = facts.code === 'run-failed' ? outcome.run?.error?.step : undefined;
+      return { ...describeError(facts, ending), runId: outcome.id ?? null, step: textOrNull(step) };
+    });
 }
 
-/** Describes an error that ended a command before it knew of any run. */
-export function describeThrown(facts: Facts): ErrorData {
-  return describeFacts(facts, { triggersAgain: false, mayHaveSent: false });
+/** Returns what kept a run from success. */
+function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
+  if (error !== undefined) return error;
+  const end = endOf(run?.status);
+  if (end?.errorCode === undefined)
+    return new WfrError('still-running', [stillText(run, durationMs)], { isTemporary: true }).facts;
+  const { message, step } = run?.error ?? {};
+  const where = step === undefined ? '' : ` at step ${step}`;
+  return new WfrError(end.errorCode, [`the run ${end.state}${where}`], { response: { message } }).facts;
 }
 
-/** Returns the data without secrets: text by text, as the escapes of JSON would hide those of a shell. */
-export function maskErrorData(data: ErrorData, secrets: SecretMask): ErrorData {
-  const masked: ErrorData = JSON.parse(JSON.stringify(data), (key, value) =>
-    typeof value === 'string' && key !== 'code' ? secrets.mask(value) : value,
-  );
-  // A command that masking has changed cannot be copied.
-  return { ...masked, resume: masked.resume === data.resume ? data.resume : null };
-}
-
-/** Returns the last line of stderr, as bytes: masking it as a whole could change its structure. */
-export function errorLine(masked: ErrorData): Uint8Array {
-  return Buffer.from(`${sanitizeJson({ error: masked })}\n`);
-}
-
-function describeFacts(
+/** Describes an error; by default one that ended a command before it knew of any run. */
+export function describeError(
   facts: Facts,
-  { triggersAgain, mayHaveSent }: Pick<CommandEnding, 'triggersAgain' | 'mayHaveSent'>,
+  { triggersAgain, mayHaveSent }: Pick<CommandEnding, 'triggersAgain' | 'mayHaveSent'> = BEFORE_RUNS,
 ): ErrorData {
-  const { code, hints, createdNothing, isTemporary } = facts;
+  const { code, summary, hints, response, serverMessage, recorded, stack, createdNothing, isTemporary } =
+    facts;
   const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
   const isSafe = triggersAgain ? createdNothing : !runMayExist;
+  const [message = '', ...details] =
+    stack === undefined ? summary.map(truncate) : ['internal error', ...stack];
+  const said = textOrNull(response?.message);
+  // The service's message has a member of its own.
+  const excerpt = said === null && serverMessage !== undefined ? linesOf(serverMessage) : [];
   return {
-    ...EMPTY,
     code,
     exitCode: toExitCode(exitOfError(facts)),
-    ...textsOf(facts),
-    hints,
+    message,
+    details: [...details, ...excerpt],
+    hints: hints.map(truncate),
     retryable: isSafe && isTemporary,
-    retryAfterMs: facts.response?.retryAfter ?? null,
+    retryAfterMs: response?.retryAfter ?? null,
     attempts: facts.attempts ?? null,
     runMayExist,
     candidateId: facts.candidateId ?? null,
-    runId: facts.recorded?.runId ?? null,
-    differs: facts.recorded?.differs ?? [],
-    service: serviceOf(facts),
+    runId: recorded?.runId ?? null,
+    step: null,
+    differs: recorded?.differs ?? [],
+    resume: null,
+    service: response
+      ? { status: response.status ?? null, message: said, requestId: response.requestId ?? null }
+      : null,
+    runCount: 0,
+    runs: [],
   };
 }
 
-function textsOf({ summary, serverMessage, response, stack }: Facts): Pick<ErrorData, 'message' | 'details'> {
-  if (stack !== undefined) return { message: 'internal error', details: stack };
-  const [message = '', ...details] = summary;
-  // The service's message has a member of its own.
-  const isOther = serverMessage !== undefined && textOrNull(response?.message) === null;
-  return { message, details: isOther ? [...details, ...linesOf(serverMessage)] : details };
-}
-
-function serviceOf({ response }: Facts): ServiceResponse | null {
-  if (response === undefined) return null;
-  const { status = null, message, requestId = null } = response;
-  return { status, message: textOrNull(message), requestId };
-}
-
-// Runs and rows
-
-function describeOutcome({ id, run, error, durationMs }: Outcome, ending: CommandEnding): ErrorData {
-  const runId = id ?? null;
-  if (error !== undefined) return { ...describeFacts(error, ending), runId };
-  const end = endOf(run?.status);
-  if (end?.errorCode === undefined) {
-    return {
-      ...EMPTY,
-      code: 'still-running',
-      exitCode: ExitCode.stillRunning,
-      message: stillText(run, durationMs),
-      retryable: true,
-      runId,
-    };
-  }
-  const { message, step } = run?.error ?? {};
-  return {
-    ...EMPTY,
-    code: end.errorCode,
-    exitCode: end.exit,
-    message: step === undefined ? `the run ${end.state}` : `the run ${end.state} at step ${truncate(step)}`,
-    runId,
-    step: step === undefined ? null : truncate(step),
-    service: { status: null, message: textOrNull(message), requestId: null },
-  };
-}
-
-/** The codes of rows, whose errors may be those of earlier commands. */
-const ROW_CODES: Readonly<Record<number, ErrorCode>> = {
-  [ExitCode.runFailed]: 'run-failed',
-  [ExitCode.usage]: 'usage',
-  [ExitCode.mixed]: 'mixed',
-  [ExitCode.unauthorized]: 'unauthorized',
-  [ExitCode.rejected]: 'rejected',
-  [ExitCode.unknownOutcome]: 'unknown-outcome',
-  [ExitCode.unreachable]: 'unreachable',
-  [ExitCode.stillRunning]: 'still-running',
-  [ExitCode.outputNotWritten]: 'output-not-written',
-  [ExitCode.internalError]: 'internal',
-};
-
-/** Returns the code of the rows that decide the exit code, where it has several and these rows have the same. */
-function codeOfReasons(reasons: readonly RowsReason[], exitCode: number): ErrorCode | undefined {
-  const deciding = reasons.filter(({ state, code }) => {
-    const exit = code === undefined ? STATES[state].exit : ERROR_CODES[code][0];
-    return exit === exitCode;
-  });
-  const codes = new Set(deciding.map(({ code }) => code));
-  return codes.size === 1 ? [...codes][0] : undefined;
-}
+const BEFORE_RUNS = { triggersAgain: false, mayHaveSent: false };
 
 /** Exit codes of a batch that are the same for the same command, whatever rows are left. */
 const NEEDS_CHANGE: readonly number[] = [
@@ -306,43 +235,48 @@ function describeRows(
   exitCode: number,
   { triggersAgain }: CommandEnding,
 ): ErrorData {
-  const [message = '', ...details] = summary.map((line) => line.trim());
-  const code = codeOfReasons(reasons, exitCode) ?? ROW_CODES[exitCode] ?? 'interrupted';
-  return {
-    ...EMPTY,
-    code,
-    exitCode,
-    message,
-    details,
-    hints: hints.map((line) => line.trim()),
-    retryable: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
-    retryAfterMs: retryAfter ?? null,
-    runMayExist: hasUnknown,
-  };
+  const code = codeOfReasons(reasons, exitCode) ?? codeOfExit(exitCode) ?? 'interrupted';
+  const trimmed = (lines: readonly string[]) => lines.map((line) => line.trim());
+  const { facts } = new WfrError(code, trimmed(summary), {
+    hints: trimmed(hints),
+    isTemporary: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
+    response: { retryAfter },
+  });
+  return { ...describeError(facts), exitCode, runMayExist: hasUnknown, service: null };
+}
+
+/** Returns the code of the rows that decide the exit code, where it has several and these rows have the same. */
+function codeOfReasons(reasons: readonly RowsReason[], exitCode: number): ErrorCode | undefined {
+  const deciding = reasons.filter(({ state, code }) => {
+    const exit = code === undefined ? STATES[state].exit : ERROR_CODES[code][0];
+    return exit === exitCode;
+  });
+  const codes = new Set(deciding.map(({ code }) => code));
+  return codes.size === 1 ? [...codes][0] : undefined;
 }
 
 /** Joins several errors, of which the first that decides the exit code is the one that is described. */
 function joinErrors(errors: readonly ErrorData[], runs: number, exitCode: number): ErrorData {
   const deciding = errors.filter((error) => error.exitCode === exitCode);
-  const [first] = deciding;
-  const code = first?.code ?? 'mixed';
+  const [first = describeError(new WfrError('mixed', []).facts)] = deciding;
   const steps = new Set(deciding.map(({ step }) => step));
   const lines = errors.slice(0, MAX_LISTED).map(errorText);
   const omitted = errors.length - lines.length;
   const isOfRuns = errors.every(({ runId }) => runId !== null);
   const waits = errors.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   return {
-    ...EMPTY,
-    code,
+    ...first,
     exitCode,
-    message: isOfRuns ? `${errors.length} of ${runs} runs did not succeed` : (first?.message ?? ''),
+    message: isOfRuns ? `${errors.length} of ${runs} runs did not succeed` : first.message,
     details: omitted > 0 ? [...lines, `and ${omitted} more`] : lines,
     hints: [...new Set(errors.flatMap(({ hints }) => hints))],
     retryable: errors.every(({ retryable }) => retryable),
     retryAfterMs: waits.length > 0 ? Math.max(...waits) : null,
     runMayExist: errors.some(({ runMayExist }) => runMayExist),
-    step: steps.size === 1 ? (first?.step ?? null) : null,
-    service: deciding.length === 1 ? (first?.service ?? null) : null,
+    // What is so of one of them only.
+    ...{ attempts: null, candidateId: null, runId: null, differs: [] },
+    step: steps.size === 1 ? first.step : null,
+    service: deciding.length === 1 ? first.service : null,
   };
 }
 
@@ -357,9 +291,16 @@ function textOrNull(text: string | undefined): string | null {
   return text ? linesOf(text).join('\n') : null;
 }
 
-/** Returns the lines of a text of the service. */
-function linesOf(text: string): string[] {
-  return truncate(text)
-    .replace(/(\r?\n)+$/, '')
-    .split(/\r?\n/);
+/** Returns the data without secrets: text by text, as the escapes of JSON would hide those of a shell. */
+export function maskErrorData(data: ErrorData, secrets: SecretMask): ErrorData {
+  const masked: ErrorData = JSON.parse(JSON.stringify(data), (key, value) =>
+    typeof value === 'string' && key !== 'code' ? secrets.mask(value) : value,
+  );
+  // A command that masking has changed cannot be copied.
+  return { ...masked, resume: masked.resume === data.resume ? data.resume : null };
+}
+
+/** Returns the last line of stderr, as bytes: masking it as a whole could change its structure. */
+export function errorLine(masked: ErrorData): Uint8Array {
+  return Buffer.from(`${sanitizeJson({ error: masked })}\n`);
 }

@@ -82,10 +82,14 @@ export function isSanitized(text: string): boolean {
 
 /** Sanitizes a field of several lines: truncates it as a whole, and escapes each line. */
 export function sanitizeLines(text: string): string[] {
+  return linesOf(text).map(sanitizeLine);
+}
+
+/** Returns the lines of a field, truncated as a whole. */
+export function linesOf(text: string): string[] {
   return truncate(text)
     .replace(/(\r?\n)+$/, '')
-    .split(/\r?\n/)
-    .map(sanitizeLine);
+    .split(/\r?\n/);
 }
 
 /** Escapes the control characters of a text that is kept as it is otherwise: all but white space. */
@@ -100,52 +104,41 @@ export function sanitizeJson(value: unknown): string {
   const valid = text.includes('\\ud')
     ? text.replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (_escape, backslash?: string) => backslash ?? '\ufffd')
     : text;
-  return escapeUnsafe(valid, () => false);
+  return escapeUnsafe(valid);
 }
 
 /** Escapes the unsafe code points of one line, whatever its length. */
 export function sanitizeLine(line: string): string {
-  const escaped = escapeUnsafe(line, () => false);
+  const escaped = escapeUnsafe(line);
   // A command may have white space before it.
   return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
 }
 
 /** Sanitizes a field of several lines, each behind `| `, so that none can be a command. */
-export function quoteLines(text: string): string {
-  const lines = truncate(text.replaceAll('\r\n', '\n'));
-  const kept = escapeUnsafe(lines, (character) => character === '\n' || character === '\t');
-  return kept
-    .replace(/(?<!\n)\n+$/, '')
-    .split('\n')
-    .map((line) => `| ${line}`)
-    .join('\n');
+export function quoteLines(text: string): string[] {
+  return linesOf(text).map((line) => `| ${escapeUnsafe(line.replaceAll('\t', '    '))}`);
 }
 
 /** Returns a field, truncated visibly if it is long. */
 export function truncate(text: string): string {
   if (text.length <= MAX_FIELD_LENGTH) return text;
-  const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD_LENGTH - 1))
-    ? MAX_FIELD_LENGTH - 1
-    : MAX_FIELD_LENGTH;
-  return `${text.slice(0, end)}… (${text.length - end} more characters)`;
+  const start = text.slice(0, MAX_FIELD_LENGTH).replace(/[\ud800-\udbff]$/, '');
+  return `${start}… (${text.length - start.length} more characters)`;
 }
 
-function escapeUnsafe(text: string, isKept: (character: string) => boolean): string {
+function escapeUnsafe(text: string): string {
   if (PLAIN.test(text)) return escapeCommands(text);
-  let escaped = '';
-  const joined = text.replace(findLooseJoiners(), (character) =>
-    escapeCodePoint(character.codePointAt(0) ?? 0),
+  const joined = text.replace(findLooseJoiners(), escapeCharacter);
+  return escapeCommands(
+    joined.replace(/[^ -~]/gu, (character) =>
+      isUnsafe(character.codePointAt(0) ?? 0) ? escapeCharacter(character) : character,
+    ),
   );
-  for (const character of joined) {
-    const codePoint = character.codePointAt(0) ?? 0;
-    escaped += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
-  }
-  return escapeCommands(escaped);
 }
 
-function escapeCommands(text: string): string {
-  return text.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
-}
+const escapeCharacter = (character: string) => escapeCodePoint(character.codePointAt(0) ?? 0);
+
+const escapeCommands = (text: string) => text.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
 
 /** A line that begins with `::`, or `##[`, `##vso[` and the like anywhere, in a text that begins with a line feed. */
 const COMMAND = /[\r\n][^\S\r\n]*::|##[A-Za-z]*\[/;

@@ -1,7 +1,4 @@
-/**
- * Masks secrets in the text that leaves wfr: as they are, and as JSON, URLs, HTML and shells escape them. Takes time in
- * proportion to the text, whatever it contains.
- */
+/** Masks secrets in the text that leaves wfr: as they are, and as JSON, URLs, HTML and shells escape them. */
 
 /** Shorter values would match ordinary words. */
 const MIN_LENGTH = 8;
@@ -91,16 +88,14 @@ export class SecretMask {
     for (const block of divide(chunks)) {
       pending += typeof block === 'string' ? block : decoder.decode(block, { stream: true });
       if (pending.length < BLOCK_SIZE + heldBack) continue;
-      const matches = this.#find(pending);
       let cut = pending.length - heldBack;
       if (/[\udc00-\udfff]/.test(pending.charAt(cut))) cut++;
-      const complete: Match[] = [];
-      for (const match of matches) {
-        if (match.start >= cut) break;
-        complete.push(match);
-        cut = Math.max(cut, match.end);
-      }
-      yield replace(pending.slice(0, cut), complete);
+      const matches = this.#find(pending);
+      for (const { start, end } of matches) if (start < cut) cut = Math.max(cut, end);
+      yield replace(
+        pending.slice(0, cut),
+        matches.filter(({ start }) => start < cut),
+      );
       pending = pending.slice(cut);
     }
     yield this.mask(pending + decoder.decode());
@@ -111,13 +106,14 @@ export class SecretMask {
     if (this.#secrets.size === 0) return [];
     const found: Match[] = [];
     for (const view of viewsOf(text))
-      for (const [raw, { label, patterns }] of this.#secrets) {
-        // A backslash at the end of a secret was left out with its escape.
-        const endOf = raw.endsWith('\\') ? view.ownStartOf : view.startOf;
+      for (const [raw, { label, patterns }] of this.#secrets)
         for (const pattern of patterns)
-          for (const [from, to] of search(view.text, pattern))
-            found.push({ start: view.startOf(from), end: endOf(to), label });
-      }
+          for (const [from, to] of search(view.text, pattern)) {
+            const start = view.starts?.[from] ?? from;
+            let end = view.ends?.[to - 1] ?? to;
+            while (raw.endsWith('\\') && text[end] === '\\') end++;
+            found.push({ start, end, label });
+          }
     return found.sort((a, b) => a.start - b.start || b.end - a.end);
   }
 }
@@ -128,28 +124,16 @@ function* divide(chunks: Iterable<string | Uint8Array>): Generator<string | Uint
       yield chunk.slice(start, start + BLOCK_SIZE);
 }
 
-/** For each beginning of a pattern, the length of the longest other one that it ends with (Knuth, Morris and Pratt). */
-function overlaps(pattern: string): number[] {
-  const lengths = [0];
-  for (let end = 1, length = 0; end < pattern.length; end++) {
-    while (length > 0 && pattern[length] !== pattern[end]) length = lengths[length - 1] ?? 0;
-    if (pattern[length] === pattern[end]) length++;
-    lengths.push(length);
-  }
-  return lengths;
-}
-
 /** Yields where a pattern is, and where the text was cut within it, so that only its beginning is left. */
 function* search(text: string, pattern: string): Generator<[from: number, to: number]> {
-  const shorter = overlaps(pattern);
-  for (let end = 0, length = 0; end < text.length; end++) {
-    const character = text[end];
-    if (character === CUT && length >= MIN_REST) yield [end - length, end];
-    while (length > 0 && pattern[length] !== character) length = shorter[length - 1] ?? 0;
-    if (pattern[length] === character) length++;
-    if (length < pattern.length) continue;
-    yield [end + 1 - length, end + 1];
-    length = shorter[length - 1] ?? 0;
+  const beginning = pattern.slice(0, MIN_REST);
+  let next = 0;
+  for (let from = text.indexOf(beginning); from >= 0; from = text.indexOf(beginning, next)) {
+    let length = MIN_REST;
+    while (length < pattern.length && text[from + length] === pattern[length]) length++;
+    const isFound = length === pattern.length || text[from + length] === CUT;
+    next = isFound ? from + length : from + 1;
+    if (isFound) yield [from, next];
   }
 }
 
@@ -164,16 +148,16 @@ function replace(text: string, matches: readonly Match[]): string {
   return replaced + text.slice(position);
 }
 
-/** A text without some of its escapes, and where its characters are in the original: with what was left out before, and without. */
+/** A text without some of its escapes, and where each of its characters is in the original; not given if at its own index. */
 interface View {
   text: string;
-  startOf: (index: number) => number;
-  ownStartOf: (index: number) => number;
+  starts?: Uint32Array;
+  ends?: Uint32Array;
 }
 
 /** Returns the text as it is, and after each pass that took escapes away: a report escapes text that is escaped already. */
 function viewsOf(text: string): View[] {
-  const views: View[] = [{ text, startOf: (index) => index, ownStartOf: (index) => index }];
+  const views: View[] = [{ text }];
   for (let view = views[0]; view !== undefined && views.length <= MAX_PASSES; ) {
     const next = /[\\%&'…]/.test(view.text) ? decode(view) : view;
     if (next.text === view.text) break;
@@ -183,58 +167,33 @@ function viewsOf(text: string): View[] {
   return views;
 }
 
-/** A stretch of a decoded text that is the same in the original, or one character that was an escape there. */
-interface Stretch {
-  at: number;
-  /** Where its first character is in the original: with what was left out before it, and without. */
-  start: number;
-  own: number;
-}
-
-function decode({ text, startOf, ownStartOf }: View): View {
-  const stretches: Stretch[] = [];
+/** Takes one level of escapes away. */
+function decode({ text, starts: outerStarts, ends: outerEnds }: View): View {
+  const starts = new Uint32Array(text.length);
+  const ends = new Uint32Array(text.length);
   let decoded = '';
-  /** The end of the last character, and of what was read. */
-  let end = 0;
   let position = 0;
-  const add = (characters: string, own: number) => {
-    stretches.push({ at: decoded.length, start: end, own });
-    decoded += characters;
-    end = position;
+  /** Where backslashes begin that are left out, with the character after them. */
+  let skipped: number | undefined;
+  const locate = (at: number, from: number, to: number) => {
+    starts[at] = skipped ?? outerStarts?.[from] ?? from;
+    ends[at] = outerEnds?.[to - 1] ?? to;
+    skipped = undefined;
+  };
+  const copy = (end: number) => {
+    for (let from = position; from < end; from++) locate(decoded.length + from - position, from, from + 1);
+    decoded += text.slice(position, end);
   };
   for (const match of text.matchAll(ESCAPE)) {
-    const own = position;
-    position = match.index;
-    if (position > own) add(text.slice(own, position), own);
-    position += match[0].length;
+    copy(match.index);
+    position = match.index + match[0].length;
     const character = decodeEscape(match);
-    if (character !== '') add(character, match.index);
+    if (character === '') skipped ??= outerStarts?.[match.index] ?? match.index;
+    else locate(decoded.length, match.index, position);
+    decoded += character;
   }
-  const own = position;
-  position = text.length;
-  add(text.slice(own), own);
-  return {
-    text: decoded,
-    startOf(index) {
-      const { at, start, own } = stretchAt(stretches, index);
-      return startOf(index === at ? start : own + index - at);
-    },
-    ownStartOf(index) {
-      const { at, own } = stretchAt(stretches, index);
-      return ownStartOf(own + index - at);
-    },
-  };
-}
-
-/** Returns the last stretch that begins at or before an index, of which there always is one. */
-function stretchAt(stretches: readonly Stretch[], index: number): Stretch {
-  let low = 0;
-  for (let high = stretches.length; high - low > 1; ) {
-    const middle = (low + high) >> 1;
-    if ((stretches[middle]?.at ?? 0) <= index) low = middle;
-    else high = middle;
-  }
-  return stretches[low] ?? { at: 0, start: 0, own: 0 };
+  copy(text.length);
+  return { text: decoded, starts, ends };
 }
 
 /** Returns a character; none for backslashes that escape. */

@@ -152,6 +152,6 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
     return reporter.block([title + separator + facts], title, reporter.style.success);
   }
   const end = step === undefined ? title : `${title} at step ${sanitize(step)}`;
-  const lines = message ? quoteLines(message).split('\n') : [NO_MESSAGE];
+  const lines = message ? quoteLines(message) : [NO_MESSAGE];
   reporter.block([`${end} (${facts})`, ...lines], title, reporter.style.error);
 }

@@ -29,8 +29,8 @@ export async function printFinalError(
   const { stderr, secrets, errorsAsData } = context;
   const facts = factsOf(error);
   if (errorsAsData) {
-    const { describeThrown, errorLine, maskErrorData } = await import('../../outcome/error-data.js');
-    await stderr.write(errorLine(maskErrorData(describeThrown(facts), secrets)));
+    const { describeError, errorLine, maskErrorData } = await import('../../outcome/error-data.js');
+    await stderr.write(errorLine(maskErrorData(describeError(facts), secrets)));
   } else {
     await printError(facts, color, context);
   }
