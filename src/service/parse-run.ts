@@ -1,6 +1,6 @@
 /** Parses the body of a response as a Run. */
 
-import { decodeStart, listNames, pickMembers, wantedNames } from '../text/json/members.js';
+import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { UnreadableResponseError } from './errors.js';
 import type { Run } from './run.js';
@@ -15,7 +15,7 @@ const MAX_TEXT = 4_000;
 /** Bytes of the JSON of an error's message. */
 const MAX_MESSAGE = 64 * 1024;
 
-const RUN_MEMBERS = wantedNames([
+const RUN_MEMBERS = new Set([
   'id',
   'status',
   'versionName',
@@ -25,7 +25,7 @@ const RUN_MEMBERS = wantedNames([
   'error',
   'output',
 ] satisfies (keyof Run)[]);
-const ERROR_MEMBERS = wantedNames(['message', 'step']);
+const ERROR_MEMBERS = new Set(['message', 'step']);
 
 /**
  * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Throws

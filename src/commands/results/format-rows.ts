@@ -65,16 +65,15 @@ export async function* formatRows(
   for (const pointer of pointers) found.missing.set(pointer, undefined);
   const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
   const writer = new ChunkWriter();
-  writer.text(head);
+  writer.add(head);
   for await (const row of rows) {
     for (const piece of piecesOf(toResultRow(row, layout, found))) {
-      if (typeof piece === 'string') writer.text(piece);
-      else yield* writer.add(piece);
+      writer.add(piece);
+      // Each piece by itself would wait its turn: that takes longer than to format it.
+      if (writer.isFull) yield writer.flush();
     }
-    // Each row by itself would wait its turn: that takes longer than to format it.
-    if (writer.isFull) yield writer.flush();
   }
-  writer.text(end);
+  writer.add(end);
   yield writer.flush();
 }
 

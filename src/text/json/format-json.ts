@@ -1,7 +1,7 @@
 /** Formats JSON text byte for byte: only white space changes, and unsafe code points are escaped. */
-import { escapeCodePoint, isUnsafe } from '../sanitize.js';
+import { escapeCodePoint, escapeControls, isUnsafe } from '../sanitize.js';
 import { decodedPieces } from './members.js';
-import { endOfPlain, isPlain, viewOf } from './scanner.js';
+import { isPlain, viewOf } from './scanner.js';
 
 /** The control sequences that begin the tokens that have a color, and the one that ends them all. */
 export interface JsonColors {
@@ -27,8 +27,6 @@ const CHUNK_SIZE = 128 * 1024;
 const MAX_INDENT = 2 * 64;
 /** Bytes that are free when a token or an escape begins: more than its white space and colors. */
 const MARGIN = 512;
-/** Bytes of a string that are copied to a chunk; more are a chunk of their own. */
-const SHORT = 16 * 1024;
 
 const QUOTE = 0x22;
 const HASH = 0x23;
@@ -57,12 +55,7 @@ for (const byte of [QUOTE, BACKSLASH, HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 
 function* format(bytes: Uint8Array, isIndented: boolean, colors: JsonColors | undefined) {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const formatter = new Formatter(json, isIndented, colors);
-  while (formatter.offset < json.length) {
-    yield formatter.fill();
-    const start = formatter.offset;
-    const end = formatter.skipPlain();
-    if (end > start) yield json.subarray(start, end);
-  }
+  while (formatter.offset < json.length) yield formatter.fill();
 }
 
 class Formatter {
@@ -82,7 +75,7 @@ class Formatter {
     this.view = viewOf(json);
   }
 
-  /** Returns the next chunk: it ends where it is full, or in a long string. */
+  /** Returns the next chunk. */
   fill(): Buffer {
     const { json, colors } = this;
     const end = json.length;
@@ -129,22 +122,13 @@ class Formatter {
     return this.out.subarray(0, this.used);
   }
 
-  /** Moves over the part of a long string that needs no change; returns its end. */
-  skipPlain(): number {
-    if (!this.isInString) return this.offset;
-    const end = Math.min(this.json.length, this.offset + CHUNK_SIZE);
-    this.offset = endOfPlain(this.json, this.view, this.offset, end, SPECIAL);
-    return this.offset;
-  }
-
-  /** Copies a string from its first character on, as far as it is short and the chunk not full. */
+  /** Copies a string from its first character on, until the chunk is full. */
   private copyString(full: number): void {
     const { json, view, out, outView } = this;
     const end = json.length;
     let { offset, used } = this;
-    const last = Math.min(full, used + SHORT);
     this.isInString = true;
-    while (offset < end && used <= last) {
+    while (offset < end && used <= full) {
       const word = offset + 4 <= end ? view.getInt32(offset, true) : 0;
       if (isPlain(word)) {
         outView.setInt32(used, word, true);
@@ -236,98 +220,46 @@ function isLogCommand(json: Uint8Array, offset: number): boolean {
 
 const isLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
-const WRITE_SIZE = 64 * 1024;
-
-/** Collects small writes into chunks, which are never reused. */
-export class ChunkWriter {
-  readonly #size: number;
-  #buffer = Buffer.alloc(0);
-  #used = 0;
-
-  /** `expected` is about the number of bytes that are written in all: few bytes need no large chunk. */
-  constructor(expected = WRITE_SIZE) {
-    this.#size = Math.min(expected, WRITE_SIZE);
-  }
-
-  /** Whether a chunk is to be flushed. */
-  get isFull(): boolean {
-    return this.#used >= this.#size;
-  }
-
-  /** Writes a text that is not large; it is never divided. */
-  text(text: string): void {
-    // A UTF-16 unit takes up to three bytes of UTF-8.
-    while (this.#used + 3 * text.length > this.#buffer.length) this.#grow();
-    this.#used += this.#buffer.write(text, this.#used);
-  }
-
-  /** Writes bytes of any length, and yields the chunks that are full; what would fill one alone is not copied. */
-  *add(bytes: Uint8Array): Generator<Buffer, void, void> {
-    let from = 0;
-    for (; bytes.length - from >= this.#size; from += this.#size) {
-      if (this.#used > 0) yield this.flush();
-      yield Buffer.from(bytes.buffer, bytes.byteOffset + from, this.#size);
-    }
-    while (from < bytes.length) {
-      if (this.isFull) yield this.flush();
-      if (this.#buffer.length === 0) this.#grow();
-      const taken = bytes.subarray(from, from + this.#size - this.#used);
-      this.#buffer.set(taken, this.#used);
-      this.#used += taken.length;
-      from += taken.length;
-    }
-  }
-
-  /** Returns what was written since the last chunk. */
-  flush(): Buffer {
-    const chunk = this.#buffer.subarray(0, this.#used);
-    this.#buffer = Buffer.alloc(0);
-    this.#used = 0;
-    return chunk;
-  }
-
-  #grow(): void {
-    const grown = Buffer.allocUnsafe(this.#buffer.length + this.#size);
-    grown.set(this.#buffer.subarray(0, this.#used));
-    this.#buffer = grown;
-  }
-}
-
 /**
  * Yields the text of a JSON string token (UTF-8), with a line feed at the end. Control characters other than white space,
  * which a terminal would act on, become `\uXXXX`; returns whether there were any.
  */
 export function* rawString(token: Uint8Array): Generator<Buffer, boolean, void> {
-  const writer = new ChunkWriter();
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let hasEscapes = false;
   for (const piece of decodedPieces(token)) {
-    const view = viewOf(piece);
-    let start = 0;
-    for (let offset = 0; offset < piece.length; offset++) {
-      offset = endOfPlain(piece, view, offset, piece.length, FIRST_BYTES);
-      const control = controlAt(piece, offset);
-      if (control === undefined) continue;
-      hasEscapes = true;
-      yield* writer.add(piece.subarray(start, offset));
-      writer.text(escapeCodePoint(control));
-      if (control > 0x7f) offset++;
-      start = offset + 1;
+    for (let start = 0; start < piece.length; start += CHUNK_SIZE) {
+      const text = decoder.decode(piece.subarray(start, start + CHUNK_SIZE), { stream: true });
+      const escaped = escapeControls(text);
+      hasEscapes ||= escaped !== text;
+      yield Buffer.from(escaped);
     }
-    yield* writer.add(piece.subarray(start));
   }
-  writer.text('\n');
-  yield writer.flush();
+  yield Buffer.from('\n');
   return hasEscapes;
 }
 
-/** 1 for the bytes that control characters begin with: C0 but white space, DEL and C1. */
-const FIRST_BYTES = new Uint8Array(256).fill(1, 0, 0x20).fill(0, 0x09, 0x0e);
-FIRST_BYTES[0x7f] = FIRST_BYTES[0xc2] = 1;
+/** Collects small pieces into chunks. */
+export class ChunkWriter {
+  #pieces: Uint8Array[] = [];
+  #size = 0;
 
-/** Returns the control character at an offset of UTF-8; undefined for any other one. */
-function controlAt(bytes: Uint8Array, offset: number): number | undefined {
-  const byte = bytes[offset] ?? 0x20;
-  if (FIRST_BYTES[byte] === 0) return undefined;
-  const codePoint = byte === 0xc2 ? (bytes[offset + 1] ?? 0) : byte;
-  return codePoint <= 0x9f ? codePoint : undefined;
+  /** Whether a chunk is to be flushed. */
+  get isFull(): boolean {
+    return this.#size >= CHUNK_SIZE;
+  }
+
+  add(piece: string | Uint8Array): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    this.#pieces.push(bytes);
+    this.#size += bytes.length;
+  }
+
+  /** Returns what was added since the last chunk. */
+  flush(): Buffer {
+    const chunk = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#size = 0;
+    return chunk;
+  }
 }

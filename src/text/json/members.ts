@@ -20,14 +20,7 @@ export function decodeString(token: Uint8Array): string {
 
 /** Decodes a JSON string token to UTF-8, without a string of its length, which the heap may not have room for. */
 export function decodeStringBytes(token: Uint8Array): Buffer {
-  // An escape is never shorter than what it stands for.
-  const decoded = Buffer.allocUnsafe(token.length);
-  let length = 0;
-  for (const piece of decodedPieces(token)) {
-    decoded.set(piece, length);
-    length += piece.length;
-  }
-  return decoded.subarray(0, length);
+  return Buffer.concat([...decodedPieces(token)]);
 }
 
 /** Decodes a JSON string token to UTF-8; yields pieces: long ones without escapes are not copied. */
@@ -132,39 +125,30 @@ export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   return isObject ? members : undefined;
 }
 
-/** Bytes of a name that are decoded; no wanted name is longer. */
-const MAX_NAME = 200;
-/** Names that a message lists, and the bytes of each. */
-const MAX_LISTED = 20;
-const MAX_LISTED_NAME = 80;
-
-/** Names of members (ASCII), and their lengths. */
-export interface WantedNames {
-  names: ReadonlySet<string>;
-  lengths: ReadonlySet<number>;
-}
-
-export function wantedNames(names: readonly string[]): WantedNames {
-  return { names: new Set(names), lengths: new Set(names.map((name) => name.length)) };
-}
+/** Bytes of the longest token of a wanted name, all of whose characters may be escaped: no other one is decoded. */
+const MAX_WANTED_NAME = 6 * 20 + 2;
 
 /**
- * Returns the members of a JSON object that have one of the `wanted` names, the last one of duplicates, as in
- * JSON.parse; undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is
- * not JSON.
+ * Returns the members of a JSON object that have one of the `wanted` names, of 20 characters at most: the last one of
+ * duplicates, as in JSON.parse; undefined for any other JSON value. Its memory does not depend on the text. Throws
+ * JsonSyntaxError if it is not JSON.
  */
-export function pickMembers(bytes: Uint8Array, wanted: WantedNames): Map<string, Uint8Array> | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+export function pickMembers(
+  bytes: Uint8Array,
+  wanted: ReadonlySet<string>,
+): Map<string, Uint8Array> | undefined {
   const values = new Map<string, Uint8Array>();
   const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    // Millions of other members must not be decoded.
-    if (!mayBeOneOf(wanted.lengths, bytes, nameStart, nameEnd)) return;
-    let name = text.toString('latin1', nameStart + 1, Math.min(nameEnd - 1, nameStart + MAX_NAME));
-    if (name.includes('\\')) name = decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME);
-    if (wanted.names.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
+    if (nameEnd - nameStart > MAX_WANTED_NAME) return;
+    const name = decodeString(bytes.subarray(nameStart, nameEnd));
+    if (wanted.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
   });
   return isObject ? values : undefined;
 }
+
+/** Names that a message lists, and the bytes of each. */
+const MAX_LISTED = 20;
+const MAX_LISTED_NAME = 80;
 
 /** Returns the names of the first members of a JSON object, for a message: each once, long ones cut, and how many follow. */
 export function listNames(bytes: Uint8Array): string {
@@ -175,12 +159,4 @@ export function listNames(bytes: Uint8Array): string {
   });
   const more = count > MAX_LISTED ? [`… (${count - MAX_LISTED} more)`] : [];
   return [...names, ...more].join(', ') || '(none)';
-}
-
-/** Returns whether a name with its quotes has one of these lengths, or an escape, which would change its length. */
-function mayBeOneOf(lengths: ReadonlySet<number>, bytes: Uint8Array, start: number, end: number): boolean {
-  if (lengths.has(end - start - 2)) return true;
-  const last = Math.min(end, start + MAX_NAME);
-  for (let offset = start; offset < last; offset++) if (bytes[offset] === BACKSLASH) return true;
-  return false;
 }

@@ -4,10 +4,9 @@ import { JsonScanner } from './scanner.js';
 
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 /** White space around a JSON text (RFC 8259, section 2). */
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-/** The longest escape of one byte, `\u0041`. */
+/** Bytes of the longest escape of a UTF-16 unit, `\u0041`. */
 const MAX_ESCAPE = 6;
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
@@ -50,23 +49,18 @@ export function countElements(array: Uint8Array): number {
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   let child: Uint8Array | undefined;
   if (value[0] === OBJECT) {
-    const name = Buffer.from(segment);
+    // A longer name than all escapes of the segment is not decoded.
+    const longest = MAX_ESCAPE * segment.length + 2;
     forEachMember(value, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-      if (isName(value.subarray(nameStart, nameEnd), name)) child = value.subarray(valueStart, valueEnd);
+      const isName =
+        nameEnd - nameStart <= longest && decodeString(value.subarray(nameStart, nameEnd)) === segment;
+      if (isName) child = value.subarray(valueStart, valueEnd);
     });
   } else if (value[0] === ARRAY && /^(0|[1-9]\d*)$/.test(segment)) {
     let index = Number(segment);
     for (const [start, end] of elementsOf(value)) if (index-- === 0) return value.subarray(start, end);
   }
   return child;
-}
-
-/** Returns whether a string token stands for a name (UTF-8). A token too long for that is not decoded. */
-function isName(token: Uint8Array, name: Buffer): boolean {
-  const length = token.length - 2;
-  if (length === name.length && name.equals(token.subarray(1, -1))) return true;
-  const mayBeEscaped = length > name.length && length <= name.length * MAX_ESCAPE;
-  return mayBeEscaped && token.includes(BACKSLASH) && name.equals(Buffer.from(decodeString(token)));
 }
 
 /** Yields the offsets of each element of an array. */

@@ -181,7 +181,7 @@ export function isPlain(word: number): boolean {
 }
 
 /** Returns the first offset from `start` on at which there is one of the `special` bytes, or `end`. */
-export function endOfPlain(
+function endOfPlain(
   bytes: Uint8Array,
   view: DataView,
   start: number,
