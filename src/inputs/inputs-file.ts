@@ -131,7 +131,7 @@ export function checkJson(bytes: Buffer, hint = ''): Buffer {
     while (scanner.next()) {
       if (scanner.token !== 'string' && scanner.token !== 'key') continue;
       if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed())
-        throw new JsonSyntaxError('unpaired-surrogate', scanner.start);
+        throw new JsonSyntaxError(scanner.start, 'unpaired surrogate in a string');
     }
     return bytes;
   } catch (error) {

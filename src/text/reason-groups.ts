@@ -23,15 +23,14 @@ const MAX_FIRST = 4;
 /** Stands for a path or number that differs between the messages of a group. */
 const DIFFERENCE = '…';
 
-/** A message as its paths and numbers, and the text around them, which is one piece longer. */
-interface Template {
+/** The reason of the members beyond the limit of groups. */
+const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
+
+/** The message is its paths and numbers, and the text around them, which is one piece longer. */
+interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
   around: readonly string[];
   values: readonly string[];
-}
-
-interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
-  template: Template;
-  /** Whether a value of the template differs between the messages. */
+  /** Whether a value differs between the messages. */
   differs: boolean[];
   first: [Member, ...Member[]];
 }
@@ -44,12 +43,17 @@ export class ReasonGroups<Member> {
   constructor(private readonly maxGroups = Number.POSITIVE_INFINITY) {}
 
   /** Counts a member, and returns the id of its group. */
-  add({ outcome, step, message }: Reason, member: Member): number {
-    const template = parseTemplate(message);
-    const key = JSON.stringify([outcome, step, template.around]);
-    const group = this.#groups.get(key) ?? this.#create(key, { outcome, step, template }, member);
-    for (const [index, value] of group.template.values.entries())
-      group.differs[index] ||= value !== template.values[index];
+  add(reason: Reason, member: Member): number {
+    const { outcome, step, message } = reason;
+    const around = message.split(VALUE);
+    const values = message.match(VALUE) ?? [];
+    const key = JSON.stringify([outcome, step, around]);
+    const id = this.#groups.size;
+    const known = this.#groups.get(key);
+    if (known === undefined && id >= this.maxGroups && reason !== OTHERS) return this.add(OTHERS, member);
+    const group = known ?? { id, outcome, step, around, values, differs: [], count: 0, first: [member] };
+    this.#groups.set(key, group);
+    for (const [index, value] of group.values.entries()) group.differs[index] ||= value !== values[index];
     if (++group.count > 1 && group.first.length < MAX_FIRST) group.first.push(member);
     return group.id;
   }
@@ -58,23 +62,12 @@ export class ReasonGroups<Member> {
   bySize(): ReasonGroup<Member>[] {
     return [...this.#groups.values()]
       .sort((a, b) => b.count - a.count)
-      .map(({ template, differs, ...group }) => ({ ...group, message: formatMessage(template, differs) }));
-  }
-
-  #create(key: string, head: Pick<Group<Member>, 'outcome' | 'step' | 'template'>, member: Member) {
-    const id = this.#groups.size;
-    const isFull = id >= this.maxGroups;
-    const others = isFull ? this.#groups.get(OTHER_KEY) : undefined;
-    if (others !== undefined) return others;
-    const group: Group<Member> = { ...(isFull ? OTHER : head), id, differs: [], count: 0, first: [member] };
-    this.#groups.set(isFull ? OTHER_KEY : key, group);
-    return group;
+      .map(({ around, values, differs, ...group }) => {
+        const shown = values.map((value, index) => (differs[index] ? DIFFERENCE : value));
+        return { ...group, message: around.map((text, index) => text + (shown[index] ?? '')).join('') };
+      });
   }
 }
-
-/** The group of the reasons beyond the limit. */
-const OTHER_KEY = '';
-const OTHER = { outcome: '', step: '', template: { around: ['other reasons'], values: [] } };
 
 /** Returns a message without the label of its row at the start of its lines, so that rows with one reason are grouped. */
 export function withoutLabel(message: string, label: string | undefined): string {
@@ -99,12 +92,3 @@ const VALUE = new RegExp(
   ].join('|'),
   'gimu',
 );
-
-function parseTemplate(message: string): Template {
-  return { around: message.split(VALUE), values: message.match(VALUE) ?? [] };
-}
-
-function formatMessage({ around, values }: Template, differs: readonly boolean[]): string {
-  const shown = values.map((value, index) => (differs[index] ? DIFFERENCE : value));
-  return around.map((text, index) => text + (shown[index] ?? '')).join('');
-}

@@ -4,7 +4,7 @@
 const MIN_LENGTH = 8;
 /** The least of a secret that is masked where the text was cut. */
 const MIN_REST = 4;
-/** Characters that are masked at once, besides a secret in its longest encoding. */
+/** The fewest characters that are masked at once, besides a secret in its longest encoding. */
 const BLOCK_SIZE = 64 * 1024;
 /** The longest encoding of a character, such as `&#x0002F;`. */
 const MAX_ENCODING = 12;
@@ -85,8 +85,8 @@ export class SecretMask {
     const heldBack = (longest + 1) * MAX_ENCODING;
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let pending = '';
-    for (const block of divide(chunks)) {
-      pending += typeof block === 'string' ? block : decoder.decode(block, { stream: true });
+    for (const chunk of chunks) {
+      pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
       if (pending.length < BLOCK_SIZE + heldBack) continue;
       let cut = pending.length - heldBack;
       if (/[\udc00-\udfff]/.test(pending.charAt(cut))) cut++;
@@ -116,12 +116,6 @@ export class SecretMask {
           }
     return found.sort((a, b) => a.start - b.start || b.end - a.end);
   }
-}
-
-function* divide(chunks: Iterable<string | Uint8Array>): Generator<string | Uint8Array, void, void> {
-  for (const chunk of chunks)
-    for (let start = 0; start < chunk.length; start += BLOCK_SIZE)
-      yield chunk.slice(start, start + BLOCK_SIZE);
 }
 
 /** Yields where a pattern is, and where the text was cut within it, so that only its beginning is left. */

@@ -37,7 +37,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a missing comma',
     '{"$schema": "x" "profiles": {}}',
-    '1:17: not JSON: expected a comma or the end of the list; write a comma before it',
+    '1:17: not JSON: expected a comma or the end of the list',
   ],
   [
     'single quotes',

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../utf8.js';
 import { decodeString } from './members.js';
 import { pointerOf } from './pointer.js';
-import { JsonScanner, type JsonSyntaxCode, JsonSyntaxError } from './scanner.js';
+import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
 /** The names and indexes that lead to a value. */
 export type JsonPath = readonly (string | number)[];
@@ -103,7 +103,8 @@ export function findPositions(bytes: Uint8Array) {
     const last = path.length - 1;
     const segment = path[last];
     const text = token === 'key' || token === 'string' ? decodeString(bytes.subarray(start, end)) : '';
-    if (!text.isWellFormed()) throw new JsonSyntaxError('unpaired-surrogate', start);
+    if (!text.isWellFormed())
+      throw new JsonSyntaxError(start, 'unpaired surrogate in a string', 'write the whole character');
     if (token === '}' || token === ']') path.pop();
     else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
     else if (token === 'key') {
@@ -118,27 +119,18 @@ export function findPositions(bytes: Uint8Array) {
   return { positions, duplicates };
 }
 
-/** How to fix a syntax error, by its code and by the text that it is at: what other formats allow, and common typos. */
-const SYNTAX_FIXES: readonly { code?: JsonSyntaxCode; text?: RegExp; fix: string }[] = [
-  { code: 'unexpected-end', fix: 'the file may have been cut off: close what is open' },
-  { code: 'unterminated-string', fix: 'close it with a double quote' },
-  { code: 'control-character', fix: 'write \\n for a new line and \\t for a tab' },
-  { code: 'invalid-escape', fix: 'write \\\\ for a backslash' },
-  { code: 'invalid-number', fix: 'write it as in 0.5' },
-  { code: 'unpaired-surrogate', fix: 'write the whole character' },
-  { code: 'trailing-text', fix: 'remove everything after the object' },
-  { text: /^(\/[/*]|#)/, fix: 'JSON has no comments: remove this one' },
-  { text: /^'/, fix: 'write text in double quotes' },
-  { code: 'missing-comma', text: /^["{[]/, fix: 'write a comma before it' },
-  { text: /^[}\]]/, fix: 'remove the comma before it, or add what should follow' },
-  { text: /^[A-Za-z_$]/, fix: 'write text and names in double quotes' },
+/** How to fix unexpected text: what other formats allow, and common typos. */
+const FIXES: readonly (readonly [text: RegExp, fix: string])[] = [
+  [/^(\/[/*]|#)/, 'JSON has no comments: remove this one'],
+  [/^'/, 'write text in double quotes'],
+  [/^[}\]]/, 'remove the comma before it, or add what should follow'],
+  [/^[A-Za-z_$]/, 'write text and names in double quotes'],
 ];
 
-function describeSyntaxError(error: JsonSyntaxError, bytes: Buffer): string {
+function describeSyntaxError({ offset, reason, fix }: JsonSyntaxError, bytes: Buffer): string {
   if (bytes.toString('utf8').trim() === '') return 'the file is empty; expected a JSON object';
-  const found = bytes.subarray(error.offset, error.offset + 2).toString('utf8');
-  const match = SYNTAX_FIXES.find(
-    ({ code = error.code, text }) => code === error.code && (text?.test(found) ?? true),
-  );
-  return match === undefined ? error.reason : `${error.reason}; ${match.fix}`;
+  const found = bytes.toString('utf8', offset, offset + 2);
+  const [, usualFix] = FIXES.find(([text]) => text.test(found)) ?? [];
+  const advice = fix ?? usualFix;
+  return advice === undefined ? reason : `${reason}; ${advice}`;
 }

@@ -76,8 +76,8 @@ function endOfCharacter(token: Uint8Array, offset: number): number {
   return end;
 }
 
-/** Offsets in the text: the name is with its quotes, the value without white space around it. */
-interface MemberSpan {
+/** Offsets in the text: the name of a member is with its quotes, the value without white space around it. */
+interface ChildSpan {
   nameStart: number;
   nameEnd: number;
   valueStart: number;
@@ -85,29 +85,26 @@ interface MemberSpan {
 }
 
 /**
- * Calls `onMember` for each member of a JSON object, in their order; the span is reused. Returns whether the text is an
- * object. Throws JsonSyntaxError if it is not JSON.
+ * Calls `onChild` for each member of a JSON object, or element of an array, in their order; the span is reused. Returns
+ * whether the text is an object. Throws JsonSyntaxError if it is not JSON.
  */
-export function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) => void): boolean {
+export function forEachChild(bytes: Uint8Array, onChild: (span: ChildSpan) => void): boolean {
   const scanner = new JsonScanner(bytes, 1);
-  if (!scanner.next()) return false;
-  const isObject = scanner.token === '{';
+  const isObject = scanner.next() && scanner.token === '{';
   const span = { nameStart: 0, nameEnd: 0, valueStart: -1, valueEnd: 0 };
   while (scanner.next()) {
     const { token, start, end, depth } = scanner;
-    if (!isObject || token === ':') continue;
+    if (depth === 0 || (depth === 1 && (token === ':' || token === ','))) continue;
     if (token === 'key' && depth === 1) {
       span.nameStart = start;
       span.nameEnd = end;
-      span.valueStart = -1;
       continue;
     }
-    const isOutside = depth === 0 || (depth === 1 && token === ',');
-    if (isOutside) continue;
     if (span.valueStart < 0) span.valueStart = start;
-    if (depth !== 1) continue;
+    if (depth > 1) continue;
     span.valueEnd = end;
-    onMember(span);
+    onChild(span);
+    span.valueStart = -1;
   }
   return isObject;
 }
@@ -118,7 +115,7 @@ export function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) =>
  */
 export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   const members: Member[] = [];
-  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+  const isObject = forEachChild(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
     const name = decodeString(bytes.subarray(nameStart, nameEnd));
     members.push({ name, value: bytes.subarray(valueStart, valueEnd) });
   });
@@ -138,7 +135,7 @@ export function pickMembers(
   wanted: ReadonlySet<string>,
 ): Map<string, Uint8Array> | undefined {
   const values = new Map<string, Uint8Array>();
-  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+  const isObject = forEachChild(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
     if (nameEnd - nameStart > MAX_WANTED_NAME) return;
     const name = decodeString(bytes.subarray(nameStart, nameEnd));
     if (wanted.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
@@ -154,7 +151,7 @@ const MAX_LISTED_NAME = 80;
 export function listNames(bytes: Uint8Array): string {
   const names = new Set<string>();
   let count = 0;
-  forEachMember(bytes, ({ nameStart, nameEnd }) => {
+  forEachChild(bytes, ({ nameStart, nameEnd }) => {
     if (count++ < MAX_LISTED) names.add(decodeStart(bytes.subarray(nameStart, nameEnd), MAX_LISTED_NAME));
   });
   const more = count > MAX_LISTED ? [`… (${count - MAX_LISTED} more)`] : [];

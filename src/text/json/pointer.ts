@@ -1,9 +1,7 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
-import { decodeString, forEachMember } from './members.js';
-import { JsonScanner } from './scanner.js';
+import { decodeString, forEachChild } from './members.js';
 
 const OBJECT = 0x7b;
-const ARRAY = 0x5b;
 /** White space around a JSON text (RFC 8259, section 2). */
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 /** Bytes of the longest escape of a UTF-16 unit, `\u0041`. */
@@ -41,39 +39,25 @@ export function followPointer(json: Uint8Array, segments: readonly string[]): Po
 /** Returns the number of elements of an array. */
 export function countElements(array: Uint8Array): number {
   let count = 0;
-  for (const _element of elementsOf(array)) count++;
+  forEachChild(array, () => {
+    count++;
+  });
   return count;
 }
 
 /** Returns a member of an object, the last one of duplicates as in JSON.parse, or an element of an array. */
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   let child: Uint8Array | undefined;
-  if (value[0] === OBJECT) {
-    // A longer name than all escapes of the segment is not decoded.
-    const longest = MAX_ESCAPE * segment.length + 2;
-    forEachMember(value, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-      const isName =
-        nameEnd - nameStart <= longest && decodeString(value.subarray(nameStart, nameEnd)) === segment;
-      if (isName) child = value.subarray(valueStart, valueEnd);
-    });
-  } else if (value[0] === ARRAY && /^(0|[1-9]\d*)$/.test(segment)) {
-    let index = Number(segment);
-    for (const [start, end] of elementsOf(value)) if (index-- === 0) return value.subarray(start, end);
-  }
+  // A longer name than all escapes of the segment is not decoded.
+  const longest = MAX_ESCAPE * segment.length + 2;
+  const wantedIndex = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
+  let index = 0;
+  forEachChild(value, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+    const isWanted =
+      value[0] === OBJECT
+        ? nameEnd - nameStart <= longest && decodeString(value.subarray(nameStart, nameEnd)) === segment
+        : index++ === wantedIndex;
+    if (isWanted) child = value.subarray(valueStart, valueEnd);
+  });
   return child;
-}
-
-/** Yields the offsets of each element of an array. */
-function* elementsOf(array: Uint8Array): Generator<[start: number, end: number], void, void> {
-  const scanner = new JsonScanner(array, 1);
-  let elementStart: number | undefined;
-  scanner.next();
-  while (scanner.next() && scanner.depth > 0) {
-    const { token, start, end, depth } = scanner;
-    if (depth === 1 && token === ',') continue;
-    elementStart ??= start;
-    if (depth > 1) continue;
-    yield [elementStart, end];
-    elementStart = undefined;
-  }
 }

@@ -3,26 +3,12 @@
  * deep nesting takes one byte per level instead of a stack frame.
  */
 
-const REASONS = {
-  'unexpected-end': 'not JSON: unexpected end',
-  'unterminated-string': 'not JSON: unterminated string',
-  'control-character': 'not JSON: control character in a string',
-  'invalid-escape': 'not JSON: invalid escape in a string',
-  'invalid-number': 'not JSON: invalid number',
-  'unpaired-surrogate': 'unpaired surrogate in a string',
-  'trailing-text': 'not JSON: text after the value',
-  'missing-comma': 'not JSON: expected a comma or the end of the list',
-  'unexpected-text': 'not JSON',
-} as const;
-
-export type JsonSyntaxCode = keyof typeof REASONS;
-
-/** The text is not JSON (RFC 8259) at the byte `offset`. */
+/** The text is not JSON (RFC 8259) at the byte `offset`; `fix` says what a person can do about it. */
 export class JsonSyntaxError extends Error {
   constructor(
-    readonly code: JsonSyntaxCode,
     readonly offset: number,
-    readonly reason: string = REASONS[code],
+    readonly reason: string,
+    readonly fix?: string,
   ) {
     super(`${reason} at byte ${offset + 1}`);
   }
@@ -94,7 +80,12 @@ export class JsonScanner {
     for (;;) {
       while (offset < length && SPACE[bytes[offset] as number] === 1) offset++;
       if (offset >= length) {
-        if (expected !== END) throw new JsonSyntaxError('unexpected-end', offset);
+        if (expected !== END)
+          throw new JsonSyntaxError(
+            offset,
+            'not JSON: unexpected end',
+            'the file may have been cut off: close what is open',
+          );
         this.start = this.end = offset;
         return false;
       }
@@ -203,8 +194,14 @@ function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
     offset = endOfPlain(bytes, view, offset, bytes.length, SPECIAL);
     const byte = bytes[offset];
     if (byte === QUOTE) return offset + 1;
-    if (byte === undefined) throw new JsonSyntaxError('unterminated-string', start);
-    if (byte !== BACKSLASH) throw new JsonSyntaxError('control-character', offset);
+    if (byte === undefined)
+      throw new JsonSyntaxError(start, 'not JSON: unterminated string', 'close it with a double quote');
+    if (byte !== BACKSLASH)
+      throw new JsonSyntaxError(
+        offset,
+        'not JSON: control character in a string',
+        'write \\n for a new line and \\t for a tab',
+      );
     offset = endOfEscape(bytes, offset);
   }
 }
@@ -215,7 +212,8 @@ function endOfEscape(bytes: Uint8Array, start: number): number {
   if (isValid) return start + 2;
   isValid = letter === 0x75;
   for (let digit = start + 2; digit < start + 6; digit++) isValid &&= isHex(bytes[digit]);
-  if (!isValid) throw new JsonSyntaxError('invalid-escape', start);
+  if (!isValid)
+    throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string', 'write \\\\ for a backslash');
   return start + 6;
 }
 
@@ -239,12 +237,18 @@ function endOfNumber(bytes: Uint8Array, start: number): number {
 function endOfDigits(bytes: Uint8Array, start: number): number {
   let offset = start;
   while (isDigit(bytes[offset])) offset++;
-  if (offset === start) throw new JsonSyntaxError('invalid-number', start);
+  if (offset === start) throw new JsonSyntaxError(start, 'not JSON: invalid number', 'write it as in 0.5');
   return offset;
 }
 
 function unexpected(expected: number, offset: number): JsonSyntaxError {
-  if (expected === END) return new JsonSyntaxError('trailing-text', offset);
-  if (expected === COMMA_OR_CLOSE) return new JsonSyntaxError('missing-comma', offset);
-  return new JsonSyntaxError('unexpected-text', offset, `not JSON: expected ${EXPECTED[expected]}`);
+  if (expected === END)
+    return new JsonSyntaxError(
+      offset,
+      'not JSON: text after the value',
+      'remove everything after the object',
+    );
+  if (expected === COMMA_OR_CLOSE)
+    return new JsonSyntaxError(offset, 'not JSON: expected a comma or the end of the list');
+  return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
 }
