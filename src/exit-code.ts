@@ -47,28 +47,28 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [codes: string, meaning: str
 ];
 
 /**
- * What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. Where several errors
- * have the same exit code, the first one stands for them all.
+ * What ends a command, in one word for programs: its exit code, the state that it leaves a run in (outcome/outcome.ts), and
+ * its meaning in `wfr help errors`. Where several errors have the same exit code, the first one stands for them all.
  */
 export const ERROR_CODES = {
-  usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration'],
-  unauthorized: [ExitCode.unauthorized, 'the service rejected the token (401)'],
-  forbidden: [ExitCode.unauthorized, 'the token has no permission for this (403)'],
-  'no-token': [ExitCode.unauthorized, 'a token is required, and there is none'],
-  rejected: [ExitCode.rejected, 'the service rejected the request'],
-  'no-such-run': [ExitCode.rejected, 'the service has no run of this id'],
-  'unknown-outcome': [ExitCode.unknownOutcome, 'a run may exist whose id is unknown'],
-  unreachable: [ExitCode.unreachable, 'the run could not be read, or no longer'],
-  'unknown-status': [ExitCode.unreachable, 'the run keeps a status that wfr does not know'],
-  'not-triggered': [ExitCode.unreachable, 'no run was created: no connection, or busy'],
-  'run-failed': [ExitCode.runFailed, 'the run ended FAILED; "step" names its step'],
-  'still-running': [ExitCode.stillRunning, 'wfr stopped waiting; the run continues'],
-  mixed: [ExitCode.mixed, 'several runs ended differently: see "details"'],
-  interrupted: ['signal', 'a signal ended wfr'],
-  'no-such-value': [ExitCode.noSuchValue, 'the output has no value at the --get pointer'],
-  'output-not-written': [ExitCode.outputNotWritten, 'the result is known, but not written'],
-  internal: [ExitCode.internalError, 'an error of wfr itself'],
-} as const satisfies Record<string, readonly [ExitCode | 'signal', string]>;
+  usage: [ExitCode.usage, 'invalid', 'invalid flags, inputs, files or configuration'],
+  unauthorized: [ExitCode.unauthorized, 'unauthorized', 'the service rejected the token (401)'],
+  forbidden: [ExitCode.unauthorized, 'unauthorized', 'the token has no permission for this (403)'],
+  'no-token': [ExitCode.unauthorized, 'unauthorized', 'a token is required, and there is none'],
+  rejected: [ExitCode.rejected, 'rejected', 'the service rejected the request'],
+  'no-such-run': [ExitCode.rejected, 'rejected', 'the service has no run of this id'],
+  'unknown-outcome': [ExitCode.unknownOutcome, 'unknown', 'a run may exist whose id is unknown'],
+  unreachable: [ExitCode.unreachable, 'unreachable', 'the run could not be read, or no longer'],
+  'unknown-status': [ExitCode.unreachable, 'unreachable', 'the run keeps a status that wfr does not know'],
+  'not-triggered': [ExitCode.unreachable, 'unreachable', 'no run was created: no connection, or busy'],
+  'run-failed': [ExitCode.runFailed, 'failed', 'the run ended FAILED; "step" names its step'],
+  'still-running': [ExitCode.stillRunning, 'running', 'wfr stopped waiting; the run continues'],
+  mixed: [ExitCode.mixed, 'unreachable', 'several runs ended differently: see "details"'],
+  interrupted: ['signal', 'interrupted', 'a signal ended wfr'],
+  'no-such-value': [ExitCode.noSuchValue, 'noValue', 'the output has no value at the --get pointer'],
+  'output-not-written': [ExitCode.outputNotWritten, 'notWritten', 'the result is known, but not written'],
+  internal: [ExitCode.internalError, 'internal', 'an error of wfr itself'],
+} as const satisfies Record<string, readonly [ExitCode | 'signal', state: string, meaning: string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -6,23 +6,7 @@ import { type Facts, WfrError } from '../errors.js';
 import { codeOfExit, ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
 import { linesOf, sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import {
-  endOf,
-  exitOf,
-  exitOfError,
-  MAX_LISTED_RUNS,
-  type Outcome,
-  STATES,
-  type State,
-  stillText,
-} from './outcome.js';
-
-/** The response that an error is about; null for what is unknown. */
-interface ServiceResponse {
-  status: number | null;
-  message: string | null;
-  requestId: string | null;
-}
+import { endOf, exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, STATES, stillText } from './outcome.js';
 
 /** A run, or a row of a batch, that did not succeed. */
 export interface RunData {
@@ -32,41 +16,8 @@ export interface RunData {
   code: ErrorCode;
 }
 
-export interface ErrorData {
-  code: ErrorCode;
-  exitCode: number;
-  message: string;
-  details: readonly string[];
-  hints: readonly string[];
-  /** Whether the same command may be run again without the danger of a second run, and might succeed. */
-  retryable: boolean;
-  /** How long the service asks to wait before the next request. */
-  retryAfterMs: number | null;
-  /** How many requests to trigger the run were sent. */
-  attempts: number | null;
-  /** Whether a run may exist whose id is unknown. */
-  runMayExist: boolean;
-  /** An id that the run may have. */
-  candidateId: string | null;
-  runId: string | null;
-  /** The step at which a run failed. */
-  step: string | null;
-  /** The inputs that are not those of the run that --once recorded. */
-  differs: readonly string[];
-  /** A command that continues with the runs. */
-  resume: string | null;
-  service: ServiceResponse | null;
-  /** The number of runs and rows that did not succeed, and the first of them. */
-  runCount: number;
-  runs: readonly RunData[];
-}
-
-/** Why some rows did not succeed. */
-interface RowsReason {
-  state: State;
-  /** That of their error; undefined if their runs ended. */
-  code: ErrorCode | undefined;
-}
+/** What error.schema.json describes. */
+export type ErrorData = ReturnType<typeof describeError>;
 
 /** How the rows of a table ended, for this command or an earlier one. */
 export interface RowsEnding {
@@ -74,8 +25,8 @@ export interface RowsEnding {
   summary: readonly string[];
   /** What to do next, one line each. */
   hints: readonly string[];
-  /** Why rows did not succeed. */
-  reasons: readonly RowsReason[];
+  /** Why rows did not succeed: the codes of their errors, undefined if their runs ended. */
+  reasons: readonly { code: ErrorCode | undefined }[];
   hasUnknown: boolean;
   /** Whether the same command continues with rows that have not ended. */
   hasOpen: boolean;
@@ -175,18 +126,19 @@ function describeWork(ending: CommandEnding): ErrorData[] {
 function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
   if (error !== undefined) return error;
   const end = endOf(run?.status);
-  if (end?.errorCode === undefined)
+  const code = end && STATES[end].code;
+  if (code === undefined)
     return new WfrError('still-running', [stillText(run, durationMs)], { isTemporary: true }).facts;
   const { message, step } = run?.error ?? {};
   const where = step === undefined ? '' : ` at step ${step}`;
-  return new WfrError(end.errorCode, [`the run ${end.state}${where}`], { response: { message } }).facts;
+  return new WfrError(code, [`the run ${end}${where}`], { response: { message } }).facts;
 }
 
 /** Describes an error; by default one that ended a command before it knew of any run. */
 export function describeError(
   facts: Facts,
   { triggersAgain, mayHaveSent }: Pick<CommandEnding, 'triggersAgain' | 'mayHaveSent'> = BEFORE_RUNS,
-): ErrorData {
+) {
   const { code, summary, hints, response, serverMessage, recorded, stack, createdNothing, isTemporary } =
     facts;
   const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
@@ -208,14 +160,14 @@ export function describeError(
     runMayExist,
     candidateId: facts.candidateId ?? null,
     runId: recorded?.runId ?? null,
-    step: null,
+    step: null as string | null,
     differs: recorded?.differs ?? [],
-    resume: null,
+    resume: null as string | null,
     service: response
       ? { status: response.status ?? null, message: said, requestId: response.requestId ?? null }
       : null,
     runCount: 0,
-    runs: [],
+    runs: [] as readonly RunData[],
   };
 }
 
@@ -245,13 +197,11 @@ function describeRows(
   return { ...describeError(facts), exitCode, runMayExist: hasUnknown, service: null };
 }
 
-/** Returns the code of the rows that decide the exit code, where it has several and these rows have the same. */
-function codeOfReasons(reasons: readonly RowsReason[], exitCode: number): ErrorCode | undefined {
-  const deciding = reasons.filter(({ state, code }) => {
-    const exit = code === undefined ? STATES[state].exit : ERROR_CODES[code][0];
-    return exit === exitCode;
-  });
-  const codes = new Set(deciding.map(({ code }) => code));
+/** Returns the code that all rows have that decide the exit code; undefined if they have several. */
+function codeOfReasons(reasons: RowsEnding['reasons'], exitCode: number): ErrorCode | undefined {
+  const codes = new Set(
+    reasons.flatMap(({ code }) => (code !== undefined && ERROR_CODES[code][0] === exitCode ? code : [])),
+  );
   return codes.size === 1 ? [...codes][0] : undefined;
 }
 

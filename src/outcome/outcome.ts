@@ -3,7 +3,7 @@
  * color and texts are functions of these, for the screen, for programs and for every report.
  */
 import type { Facts } from '../errors.js';
-import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
+import { ERROR_CODES, type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
 import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
@@ -11,37 +11,28 @@ import { sanitize, sanitizeLines } from '../text/sanitize.js';
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
 export type Tone = 'good' | 'open' | 'doubt' | 'bad';
 
-/** The ends of a run, by the service's status. A new status needs its line here, and nothing else. */
-export const ENDS = {
-  FINISHED: { state: 'finished', exit: ExitCode.ok, errorCode: undefined, title: 'Finished', tone: 'good' },
-  FAILED: {
-    state: 'failed',
-    exit: ExitCode.runFailed,
-    errorCode: 'run-failed',
-    title: 'Failed',
-    tone: 'bad',
-  },
-} as const satisfies Record<
+/** The state that each final status of the service stands for. */
+const END_STATES = { FINISHED: 'finished', FAILED: 'failed' } as const satisfies Record<
   TerminalStatus,
-  { state: string; exit: ExitCode; errorCode: ErrorCode | undefined; title: string; tone: Tone }
+  string
 >;
 
 /** The states of a run that has ended. */
-export type EndState = (typeof ENDS)[TerminalStatus]['state'];
+type EndState = (typeof END_STATES)[TerminalStatus];
 
 interface StateFacts {
   /** What users see, where it is not the name of the state. */
   word?: string;
   exit: ExitCode;
   tone: Tone;
+  /** That of a run without an error of its own; undefined if the state is no failure, or always has an error. */
+  code?: ErrorCode;
 }
 
-const ENDED: Record<string, StateFacts> = Object.fromEntries(
-  Object.values(ENDS).map((end) => [end.state, end]),
-);
-
 /** Every state, in the order in which they are listed. */
-const OTHER_STATES = {
+const STATE_TABLE = {
+  finished: { exit: ExitCode.ok, tone: 'good' },
+  failed: { exit: ExitCode.runFailed, tone: 'bad', code: 'run-failed' },
   /** The service answered no; nothing was created. */
   rejected: { exit: ExitCode.rejected, tone: 'doubt' },
   /** The service rejected the access token. */
@@ -58,7 +49,7 @@ const OTHER_STATES = {
   lost: { exit: ExitCode.unreachable, tone: 'doubt' },
   /** The service accepted the run, and nobody waits for its end. */
   accepted: { exit: ExitCode.ok, tone: 'open' },
-  running: { exit: ExitCode.stillRunning, tone: 'open' },
+  running: { exit: ExitCode.stillRunning, tone: 'open', code: 'still-running' },
   /** Not sent yet, by choice or because wfr stopped. */
   waiting: { exit: ExitCode.unreachable, tone: 'doubt' },
   /** No longer in the table; how it ended touches nothing. */
@@ -69,9 +60,9 @@ const OTHER_STATES = {
   internal: { word: 'internal error', exit: ExitCode.internalError, tone: 'doubt' },
 } as const satisfies Record<string, StateFacts>;
 
-export type State = EndState | keyof typeof OTHER_STATES;
+export type State = keyof typeof STATE_TABLE;
 
-export const STATES = { ...ENDED, ...OTHER_STATES } as Readonly<Record<State, StateFacts>>;
+export const STATES: Readonly<Record<State, StateFacts>> = STATE_TABLE;
 
 /** Returns the word that users see for a state. */
 export function wordOf(state: State): string {
@@ -83,27 +74,6 @@ export const WORDS: ReadonlyMap<string, Tone> = new Map(
   (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone]),
 );
 
-/** The state that an error leaves its run in. */
-const STATE_BY_CODE: Readonly<Record<ErrorCode, State>> = {
-  usage: 'invalid',
-  'no-token': 'unauthorized',
-  unauthorized: 'unauthorized',
-  forbidden: 'unauthorized',
-  rejected: 'rejected',
-  'no-such-run': 'rejected',
-  'unknown-outcome': 'unknown',
-  'not-triggered': 'unreachable',
-  unreachable: 'unreachable',
-  'unknown-status': 'unreachable',
-  'run-failed': 'failed',
-  'still-running': 'running',
-  mixed: 'unreachable',
-  interrupted: 'interrupted',
-  'no-such-value': 'noValue',
-  'output-not-written': 'notWritten',
-  internal: 'internal',
-};
-
 /** Returns the exit of an error that ended a command. */
 export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): Exit {
   return error.signal ?? STATES[stateOfError(error)].exit;
@@ -111,13 +81,7 @@ export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): E
 
 /** Returns the state that an error leaves its run in. */
 export function stateOfError({ code, isLost }: Pick<Facts, 'code' | 'isLost'>): State {
-  return isLost ? 'lost' : STATE_BY_CODE[code];
-}
-
-/** Returns the code of a run in this state that has no error of its own; undefined if it is no failure. */
-export function codeOfState(state: State): ErrorCode | undefined {
-  if (state === 'running') return 'still-running';
-  return Object.values(ENDS).find((end) => end.state === state)?.errorCode;
+  return isLost ? 'lost' : ERROR_CODES[code][1];
 }
 
 /** Runs that are listed at most for programs. */
@@ -155,12 +119,14 @@ export interface Outcome extends Subject {
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
 export function stateOfRun(run: Run | undefined, error?: Facts): State {
   if (error !== undefined) return stateOfError(error);
-  return endOf(run?.status)?.state ?? 'running';
+  return endOf(run?.status) ?? 'running';
 }
 
-/** Returns the end that a status stands for; undefined while the run goes on. */
-export function endOf(status: string | undefined) {
-  return status !== undefined && Object.hasOwn(ENDS, status) ? ENDS[status as TerminalStatus] : undefined;
+/** Returns the state that a status stands for; undefined while the run goes on. */
+export function endOf(status: string | undefined): EndState | undefined {
+  return status !== undefined && Object.hasOwn(END_STATES, status)
+    ? END_STATES[status as TerminalStatus]
+    : undefined;
 }
 
 /** Returns the exit for one run or row. */
@@ -193,7 +159,8 @@ export function stepsOf({ run }: Outcome): string {
 
 /** Returns the step that failed, sanitized; empty if none did. */
 export function failingStepOf({ run }: Outcome): string {
-  return endOf(run?.status)?.errorCode === undefined ? '' : sanitize(run?.error?.step ?? '');
+  const end = endOf(run?.status);
+  return end !== undefined && STATES[end].exit !== ExitCode.ok ? sanitize(run?.error?.step ?? '') : '';
 }
 
 export const NO_MESSAGE = '(the service gave no message)';

@@ -5,14 +5,9 @@
 
 import { decodeStart, decodeString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import {
-  HttpError,
-  NetworkError,
-  type ReceivedResponse,
-  type RunEvidence,
-  UnreadableResponseError,
-} from './errors.js';
+import { NetworkError, type ReceivedResponse, type RunEvidence, UnreadableResponseError } from './errors.js';
 import { getRun } from './get-run.js';
+import { HttpError } from './http-error.js';
 import { isUsableId } from './parse-run.js';
 import { backoff, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';

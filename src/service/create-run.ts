@@ -5,7 +5,6 @@ import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
-  HttpError,
   interruptedTrigger,
   NetworkError,
   NotTriggeredError,
@@ -13,6 +12,7 @@ import {
   UnknownOutcomeError,
   UnreadableResponseError,
 } from './errors.js';
+import { HttpError } from './http-error.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
 import { httpErrorInfo, parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';

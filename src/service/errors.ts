@@ -1,10 +1,9 @@
 /** The errors of requests: what each means for the run, and what it tells people to do. */
-import { cancelled, type ErrorResponse, type FurtherFacts, InterruptedError, WfrError } from '../errors.js';
+import { cancelled, type FurtherFacts, InterruptedError, WfrError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
-import { findNearest } from '../text/nearest.js';
-import { formatBytes, formatDuration } from '../text/quantity.js';
+import { formatDuration } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { isUuid, isUuidPrefix } from '../text/url.js';
+import { baseOf, CLIENT_CERTIFICATE_HINT, type HttpError, type HttpErrorInfo } from './http-error.js';
 
 /** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
 export type SendState = 'unsent' | 'partial' | 'complete';
@@ -18,17 +17,44 @@ export interface ReceivedResponse {
 
 // No response
 
+/** In texts, `HOST` and `TIME` stand for the host and the time limit. */
 interface Fault {
-  /** `HOST` and `TIME` stand for the host and the time limit. */
   text: string;
   hint?: string;
-  /** Whether a retry cannot succeed. */
-  isPermanent?: boolean;
 }
 
-const CLIENT_CERTIFICATE_HINT = 'Set certFile and keyFile in a profile; see wfr help config.';
+/** Faults that a retry does not fix. */
+const PERMANENT_FAULTS = {
+  certificate: {
+    text: 'the certificate of HOST is not trusted',
+    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
+  },
+  'client-certificate': {
+    text: 'HOST requires a client certificate, or rejected it',
+    hint: CLIENT_CERTIFICATE_HINT,
+  },
+  'tls-rejected': {
+    text: 'HOST rejected the TLS handshake: it may require a client certificate',
+    hint: CLIENT_CERTIFICATE_HINT,
+  },
+  'not-tls': {
+    text: 'HOST does not speak TLS',
+    hint: 'Check whether the base URL should begin with http://.',
+  },
+  'expects-tls': { text: 'HOST expects TLS: use https' },
+  'not-permitted': {
+    text: 'Node.js was not permitted to connect to HOST',
+    hint: 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
+  },
+  'not-loopback': {
+    text: 'the name HOST leads to another machine',
+    hint: 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
+  },
+  'proxy-refused': { text: 'HOST rejected the tunnel' },
+} as const;
 
 const FAULTS = {
+  ...PERMANENT_FAULTS,
   'dns-not-found': { text: 'host not found: HOST', hint: 'Check the base URL.' },
   'dns-unavailable': { text: 'the DNS server does not respond for HOST' },
   refused: {
@@ -38,38 +64,6 @@ const FAULTS = {
   unreachable: { text: 'HOST cannot be reached from here' },
   'connect-timeout': { text: 'no connection to HOST within TIME' },
   'connect-reset': { text: 'HOST closed the connection at once' },
-  certificate: {
-    text: 'the certificate of HOST is not trusted',
-    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
-    isPermanent: true,
-  },
-  'client-certificate': {
-    text: 'HOST requires a client certificate, or rejected it',
-    hint: CLIENT_CERTIFICATE_HINT,
-    isPermanent: true,
-  },
-  'tls-rejected': {
-    text: 'HOST rejected the TLS handshake: it may require a client certificate',
-    hint: CLIENT_CERTIFICATE_HINT,
-    isPermanent: true,
-  },
-  'not-tls': {
-    text: 'HOST does not speak TLS',
-    hint: 'Check whether the base URL should begin with http://.',
-    isPermanent: true,
-  },
-  'expects-tls': { text: 'HOST expects TLS: use https', isPermanent: true },
-  'not-permitted': {
-    text: 'Node.js was not permitted to connect to HOST',
-    hint: 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
-    isPermanent: true,
-  },
-  'not-loopback': {
-    text: 'the name HOST leads to another machine',
-    hint: 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
-    isPermanent: true,
-  },
-  'proxy-refused': { text: 'HOST rejected the tunnel', isPermanent: true },
   'proxy-closed': { text: 'HOST closed the tunnel' },
   local: { text: 'no connection to HOST' },
   reset: { text: 'the connection to HOST was lost' },
@@ -87,7 +81,7 @@ export type NetworkFault = keyof typeof FAULTS;
 const UNKNOWN_ISSUER = { text: 'its issuer is unknown' };
 
 /** Why a certificate is not trusted, and what helps where another issuer would not. */
-const CERTIFICATES: Readonly<Record<string, { text: string; hint?: string }>> = {
+const CERTIFICATES: Readonly<Record<string, Fault>> = {
   CERT_HAS_EXPIRED: {
     text: 'it has expired',
     hint: 'The operator of this host must renew it, unless the clock of this machine is wrong.',
@@ -128,7 +122,7 @@ export class NetworkError extends WfrError {
     options?: ErrorOptions,
   ) {
     const { host, code, status, proxy = false, after = 0, requestId } = details;
-    const { text, hint, isPermanent = false }: Fault = FAULTS[fault];
+    const { text, hint }: Fault = FAULTS[fault];
     const { text: why, hint: certificateHint } =
       (fault === 'certificate' ? CERTIFICATES[code ?? ''] : undefined) ?? {};
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
@@ -143,7 +137,7 @@ export class NetworkError extends WfrError {
     const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
     const further: FurtherFacts = {
       hints: fix === undefined ? [] : [fix],
-      isTemporary: !isPermanent && fault !== 'too-large',
+      isTemporary: !(fault in PERMANENT_FAULTS) && fault !== 'too-large',
       response: status === undefined || proxy ? undefined : { status, requestId },
     };
     super(fault === 'too-large' ? 'output-not-written' : 'unreachable', [summary], further, options);
@@ -183,149 +177,6 @@ export class UnreadableResponseError extends WfrError {
       response: { status, requestId, message: excerpt },
     });
   }
-}
-
-// Another status than 2xx
-
-export interface HttpErrorInfo extends ErrorResponse {
-  method: 'POST' | 'GET';
-  /** The request's URL, without user info. */
-  url: string;
-  status: number;
-  /** The target of a redirect, without what may be secret. */
-  location?: string | undefined;
-  /** Whether the target is below `{base}/runs/`, so that it may be the run that was created. */
-  isRunLocation?: boolean | undefined;
-  /** Length of the request's body in bytes. */
-  bodyBytes?: number | undefined;
-  /** The workflow to run, of a trigger. */
-  workflowId?: string | undefined;
-  /** The inputs that were sent, with those that are short texts. */
-  inputs?: readonly { name: string; text: string | undefined }[] | undefined;
-  /** The source of the token that was sent, such as WFR_TOKEN. */
-  tokenSource?: string | undefined;
-  /** What to change for another token, as a sentence. */
-  tokenFix?: string | undefined;
-}
-
-/** The service responded with a status other than 2xx. */
-export class HttpError extends WfrError {
-  constructor(
-    readonly info: HttpErrorInfo,
-    /** `rejected`: every variant of the workflow's field was rejected. `possible`: the variant may be the reason. */
-    variantHint?: 'rejected' | 'possible',
-  ) {
-    const { status, message, requestId, retryAfter } = info;
-    const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'rejected';
-    const [summary, ...hints] = httpErrorTexts(info, variantHint);
-    super(code, [summary], {
-      serverMessage: message,
-      hints,
-      isTemporary: status === 408 || status === 425 || status === 429 || status >= 500,
-      response: { status, message, requestId, retryAfter },
-    });
-  }
-}
-
-/** Returns the summary, then the hints. */
-function httpErrorTexts(
-  info: HttpErrorInfo,
-  variantHint: 'rejected' | 'possible' | undefined,
-): [summary: string, ...hints: string[]] {
-  const { method, status, url, bodyBytes, location, tokenSource } = info;
-  const request = method === 'POST' ? 'the trigger' : 'the request';
-  if (status >= 300 && status <= 399)
-    return [
-      `the service redirects ${request} to ${location ?? 'nowhere'} (${status}); wfr does not follow redirects`,
-      info.isRunLocation
-        ? 'The target may be the run that was created.'
-        : "Set the base URL to the service's own address.",
-    ];
-  if (status === 401 || status === 403)
-    return [
-      tokenSource === undefined
-        ? `the service requires an access token (${status}), and none was sent`
-        : `the service rejected the access token (${status}); it came from ${tokenSource}`,
-      info.tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.',
-    ];
-  if (status === 404) {
-    // Then the message itself says that the workflow is unknown.
-    const isSaid = method === 'POST' && speaksOfWorkflow(info);
-    const problem = isSaid ? 'the service rejected the trigger' : `the service has nothing at ${url}`;
-    return [`${problem} (404)`, workflowHint(info)];
-  }
-  if (status === 413)
-    return [
-      `the service rejected a body of ${formatBytes(bodyBytes ?? 0)} as too large (413)`,
-      'Send smaller documents, or ask the operator of the service to raise the limit.',
-    ];
-  if (status >= 500 || status === 408) return [`the service answered ${request} with an error (${status})`];
-  return [`the service rejected ${request} (${status})`, ...rejectionHints(info, variantHint)];
-}
-
-/** Returns whether the message is about the workflow, and not about an address that may have this word in it. */
-function speaksOfWorkflow({ message = '', workflowId = '' }: HttpErrorInfo): boolean {
-  return (
-    /(?<![/\w.-])workflow(?![/\w.-]*\/)\b/i.test(message) ||
-    (isUuid(workflowId) && message.includes(workflowId))
-  );
-}
-
-/** A name that a profile would resolve is sent as it is where there is none. */
-function workflowHint(info: HttpErrorInfo): string {
-  const { workflowId = '' } = info;
-  if (workflowId === '' || isUuid(workflowId)) return `Check the workflow, and the base URL: ${baseOf(info)}`;
-  return `"${workflowId}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
-}
-
-/** Returns the base URL of a request. */
-function baseOf({ url }: HttpErrorInfo): string {
-  return url.replace(/\/runs(\/[^/]*)?$/, '');
-}
-
-function rejectionHints(info: HttpErrorInfo, variantHint: 'rejected' | 'possible' | undefined): string[] {
-  const { method, status, message = '' } = info;
-  // nginx answers 400 where others end the handshake.
-  if (status === 400 && /\bSSL certificate\b/i.test(message)) return [CLIENT_CERTIFICATE_HINT];
-  if (variantHint === 'rejected')
-    return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
-  return [
-    ...(method === 'POST' && (status === 400 || status === 422) ? inputHints(info, status) : []),
-    ...(variantHint === 'possible'
-      ? [
-          'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
-        ]
-      : []),
-  ];
-}
-
-/** A 400 may come from a server that is not the service; a 422 has understood the request. */
-const INPUT_HINTS = {
-  400: 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.',
-  422: 'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
-};
-
-/** What may be the name of a file. */
-const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
-
-/** Says what may be wrong with the inputs, and which they were where the message is about them. */
-function inputHints({ message = '', inputs = [] }: HttpErrorInfo, status: 400 | 422): string[] {
-  const names = inputs.map(({ name }) => name);
-  const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
-  if (![...names, 'input', 'inputs'].some((name) => words.includes(name))) return [INPUT_HINTS[status]];
-  const others = words.filter((word) => !names.includes(word));
-  const fixes = inputs.flatMap(({ name, text = '' }) => {
-    if (!words.includes(name)) return [];
-    const nearest = findNearest(name, others);
-    if (nearest !== undefined) return [`Did you mean ${nearest} instead of ${name}?`];
-    if (!FILE_NAME.test(text)) return [];
-    return [`${name} was sent as text; to send the file, write ${shellCommand([`${name}@${text}`])}`];
-  });
-  const sent =
-    names.length === 0
-      ? 'No input was sent; see wfr help inputs.'
-      : `Inputs that were sent: ${names.join(', ')}.`;
-  return [...fixes, sent, INPUT_HINTS[status]];
 }
 
 // Triggering
@@ -433,24 +284,15 @@ export function unreachableRun(
   return new WfrError(ending, describe(`run ${id}`), { text, serverMessage, hints, isTemporary, response });
 }
 
-/** The fewest characters that wfr takes for the beginning of an id. */
-const MIN_SHORT_ID = 4;
-
 /** The service has no run of this id, and wfr has never read one. */
 export class NoSuchRunError extends WfrError {
   constructor(
     readonly id: string,
     readonly info: HttpErrorInfo,
   ) {
-    const isTooShort = id.length < MIN_SHORT_ID && isUuidPrefix(id);
     super('no-such-run', [`the service has no run ${id} (404)`], {
       serverMessage: info.message,
-      hints: [
-        ...(isTooShort
-          ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
-          : []),
-        `Check the id, and the base URL: ${baseOf(info)}`,
-      ],
+      hints: [`Check the id, and the base URL: ${baseOf(info)}`],
       response: { status: info.status, message: info.message, requestId: info.requestId },
     });
   }

@@ -3,7 +3,6 @@ import { WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { formatDuration } from '../text/quantity.js';
 import {
-  HttpError,
   NetworkError,
   NoSuchRunError,
   type PollFailure,
@@ -11,6 +10,7 @@ import {
   unreachableRun,
 } from './errors.js';
 import type { RunResponse } from './get-run.js';
+import { HttpError } from './http-error.js';
 import { NoRoomError, type ResponsePlace } from './response-memory.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';

@@ -1,5 +1,5 @@
 /** GET /runs/{id}: reads the current state of a run. */
-import { HttpError } from './errors.js';
+import { HttpError } from './http-error.js';
 import type { ResponsePlace } from './response-memory.js';
 import {
   httpErrorInfo,

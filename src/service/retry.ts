@@ -1,7 +1,8 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
 
 import { parseTime } from '../text/quantity.js';
-import { type HttpError, NetworkError, type NetworkFault, type SendState } from './errors.js';
+import { NetworkError, type NetworkFault, type SendState } from './errors.js';
+import type { HttpError } from './http-error.js';
 
 /** A request that failed: without a usable response, or with a status that is not 2xx. */
 export interface Attempt {

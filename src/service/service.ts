@@ -5,13 +5,8 @@ import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { shortText, type TriggerBody } from './body.js';
-import {
-  type HttpError,
-  type HttpErrorInfo,
-  type NetworkError,
-  type SendState,
-  UnreadableResponseError,
-} from './errors.js';
+import { type NetworkError, type SendState, UnreadableResponseError } from './errors.js';
+import type { HttpError, HttpErrorInfo } from './http-error.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';

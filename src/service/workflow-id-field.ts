@@ -2,7 +2,7 @@
  * The variants of the member that carries the workflow's id. The interface spells it `worfklowId` (field reference) and
  * `workflowId` (worked examples) and does not say which one the service reads.
  */
-import type { HttpError } from './errors.js';
+import type { HttpError } from './http-error.js';
 
 export type WorkflowIdField = 'worfklowId' | 'workflowId' | 'both';
 export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'both'] as const;

@@ -3,7 +3,8 @@
 import type { Facts, WfrError } from '../errors.js';
 import { ERROR_LABEL, formatError } from '../outcome/describe-error.js';
 import type { Clock, Context, Output } from '../platform/context.js';
-import { HttpError, type NetworkError } from '../service/errors.js';
+import type { NetworkError } from '../service/errors.js';
+import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { Run } from '../service/run.js';
 import type { ServiceEvents } from '../service/service.js';

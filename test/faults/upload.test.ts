@@ -133,7 +133,7 @@ describe.skipIf(LACKS.dataBeforeReset)('run: a response while the body is still 
     [401, 4, 'the service rejected the access token (401); it came from WFR_TOKEN'],
     [403, 4, 'the service rejected the access token (403)'],
     [413, 5, 'the service rejected a body of 267 MB as too large (413)'],
-    [404, 5, 'the service has nothing at http://127.0.0.1'],
+    [404, 5, 'the service does not know the workflow, or has nothing at http://127.0.0.1'],
     [500, 7, 'no run was created'],
   ])('run: an early %i response exits %i after one POST (fault 10)', async (status, code, message) => {
     const service = await scriptedService(async (request, reply) => {

@@ -23,7 +23,7 @@ export function createReference(program: Command) {
       codes.split(', ').map((code) => ({ code: Number(code), description })),
     ),
     // With the exit codes that they come with.
-    errorCodes: Object.entries(ERROR_CODES).map(([code, [exit, description]]) => ({
+    errorCodes: Object.entries(ERROR_CODES).map(([code, [exit, , description]]) => ({
       code,
       exitCodes: exit === 'signal' ? Object.values(SIGNAL_EXIT_CODES) : [exit],
       description,

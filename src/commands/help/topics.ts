@@ -179,7 +179,7 @@ Example:
 }
 
 function errors(): string {
-  const rows = Object.entries(ERROR_CODES).map(([code, [exit, meaning]]) => {
+  const rows = Object.entries(ERROR_CODES).map(([code, [exit, , meaning]]) => {
     const exits = exit === 'signal' ? '128+' : String(exit);
     return [code.padEnd(20) + exits, meaning] as const;
   });

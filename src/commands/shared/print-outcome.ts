@@ -8,6 +8,7 @@ import {
   exitOf,
   NO_MESSAGE,
   type Outcome,
+  STATES,
   statusText,
   stepsText,
   stillText,
@@ -139,14 +140,15 @@ export function printOutcome(
 
 /** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */
 function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
-  const { exit, title = 'Ended' } = endOf(run.status) ?? {};
+  const state = endOf(run.status) ?? 'failed';
+  const title = state.charAt(0).toUpperCase() + state.slice(1);
   const { message, step } = run.error ?? {};
   const work = [stepsText(run), ...(durationMs === undefined ? [] : [`in ${formatDuration(durationMs)}`])];
   const version = run.versionName === undefined ? [] : [`version ${sanitize(run.versionName)}`];
   const named =
     durationMs === undefined ? [`run ${sanitize(run.id)}`, ...work, ...version] : [work.join(' ').trim()];
   const facts = named.filter(Boolean).join(', ');
-  if (exit === ExitCode.ok) {
+  if (STATES[state].exit === ExitCode.ok) {
     if (reporter.presentation.quiet) return;
     const separator = facts.startsWith('in ') ? ' ' : ': ';
     return reporter.block([title + separator + facts], title, reporter.style.success);

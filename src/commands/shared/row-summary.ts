@@ -1,7 +1,7 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
-import { codeOfState, MAX_LISTED_RUNS, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { MAX_LISTED_RUNS, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -153,7 +153,7 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   );
   for (const [row, state] of runCount === 0 ? [] : rows.entries()) {
     if (runs.length === MAX_LISTED_RUNS) break;
-    const code = rows.code(row) ?? codeOfState(shownState(state));
+    const code = rows.code(row) ?? STATES[shownState(state)].code;
     if (code === undefined || state === 'gone') continue;
     // The id of a row that was sent again is not that of the request without a response.
     const hasRun = state === 'running' || state === 'failed' || state === 'lost';

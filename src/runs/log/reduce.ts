@@ -1,9 +1,7 @@
 /** What the events of a row mean, and what to do with a row: the only place that decides both. Pure functions. */
-import type { Facts } from '../../errors.js';
-import { ExitCode } from '../../exit-code.js';
-import { ENDS, type EndState, endOf, type Outcome, type State, stateOfError } from '../../outcome/outcome.js';
+import { type Facts, WfrError } from '../../errors.js';
+import { endOf, type Outcome, type State, stateOfError } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { sanitizeLines } from '../../text/sanitize.js';
 import type { RecordedError, RowEvent } from './events.js';
 
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
@@ -19,13 +17,6 @@ interface RowStateFacts {
 
 const NEVER_SENT = { again: 'send', hasNoRun: true, isRestored: false } as const;
 
-const ENDED = Object.fromEntries(
-  Object.values(ENDS).map(({ state, exit }) => {
-    const isRestored = exit !== ExitCode.ok;
-    return [state, { again: isRestored ? 'retry-failed' : 'skip', hasNoRun: false, isRestored }];
-  }),
-) as Record<EndState, RowStateFacts>;
-
 /** Every state of a row; `new` rows have no event. */
 export const ROW_STATES = {
   new: NEVER_SENT,
@@ -40,7 +31,8 @@ export const ROW_STATES = {
   held: { again: 'send-changed', hasNoRun: true, isRestored: false },
   /** No longer in the table, in whatever state it was recorded, unless its run goes on or may exist. */
   gone: { again: 'skip', hasNoRun: false, isRestored: false },
-  ...ENDED,
+  finished: { again: 'skip', hasNoRun: false, isRestored: false },
+  failed: { again: 'retry-failed', hasNoRun: false, isRestored: true },
 } as const satisfies Record<string, RowStateFacts>;
 
 export type RowState = keyof typeof ROW_STATES;
@@ -93,7 +85,7 @@ export function transition<Known extends { state: RowState }>(
     case 'lost':
       return { now: become('lost') };
     case 'ended':
-      return { now: become(endOf(event.run.status)?.state ?? 'failed') };
+      return { now: become(endOf(event.run.status) ?? 'failed') };
   }
 }
 
@@ -201,16 +193,12 @@ export function toOutcome(row: number, record: RowRecord, workflowId: string | u
 }
 
 function factsOfRecord({ code, reason, status, requestId }: RecordedError, state: State): Facts {
-  return {
-    code,
-    summary: sanitizeLines(reason),
-    text: reason,
-    hints: [],
+  return new WfrError(code, reason.split('\n'), {
     response: { status, requestId },
     runMayExist: state === 'unknown',
     createdNothing: state !== 'unknown' && state !== 'lost',
     isTemporary: state === 'unreachable',
-  };
+  }).facts;
 }
 
 /** Which rows may be sent again that are skipped by default. */

@@ -206,18 +206,6 @@ describe('status', () => {
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
   });
 
-  test.each([
-    ['3a3', true],
-    ['F', true],
-    ['3a30', false],
-    ['r-1', false],
-  ])('status: %s is unknown to the service, with a hint at longer beginnings: %s', async (id, isHinted) => {
-    const { stderr } = await status((_request, reply) => reply.send(404), [id]);
-    expect(stderr).toContain(`the service has no run ${id} (404)\n`);
-    const hint = '  The beginning of an id stands for a run in the history from 4 characters on.\n';
-    expect(stderr.includes(hint)).toBe(isHinted);
-  });
-
   test('status: an unknown id exits 5 after one request (fault 38)', async () => {
     const { exitCode, stderr, requests } = await status(
       (_request, reply) => reply.send(404, { message: 'gone' }),
