@@ -55,78 +55,67 @@ function workflowIdField(): Option {
   );
 }
 
-/** What several commands share: the heading in `--help`, and the flags. */
+/** The headings in `--help`. */
+const HEADINGS: Partial<Record<string, string>> = {
+  profile: 'Service:',
+  service: 'Service:',
+  wait: 'Waiting:',
+  messages: 'Messages (stderr):',
+};
+
+/** The flags that several commands share, of which those without a heading of their own are about output. */
 const SHARED_FLAGS = {
-  profile: ['Service:', () => [profileFlag()]],
-  service: ['Service:', () => [profileFlag(), ...serviceSettings()]],
-  trigger: [
-    ADVANCED_GROUP,
-    () => [
-      workflowIdField(),
-      rare('--no-check-parameters', 'send inputs that differ from declared parameters'),
-      rare(
-        '--resend-503',
-        'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
-      ),
-    ],
+  profile: () => [profileFlag()],
+  service: () => [profileFlag(), ...serviceSettings()],
+  trigger: () => [
+    workflowIdField(),
+    rare('--no-check-parameters', 'send inputs that differ from declared parameters'),
+    rare(
+      '--resend-503',
+      'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
+    ),
   ],
-  wait: [
-    'Waiting:',
-    () => [
-      new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
-      rare(
-        '--max-interval <duration>',
-        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
-      ),
-      common(
-        '--timeout <duration>',
-        'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
-      ),
-    ],
+  wait: () => [
+    new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
+    rare(
+      '--max-interval <duration>',
+      `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+    ),
+    common(
+      '--timeout <duration>',
+      'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
+    ),
   ],
-  output: [
-    'Output:',
-    () => [
-      common('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
-      new Option('--json', 'same as --output json'),
-    ],
+  output: () => [
+    common('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
+    new Option('--json', 'same as --output json'),
   ],
   /** Of commands that print one run. */
-  get: ['Output:', () => [common('--get <pointer>', 'print one value of the output, such as /total')]],
+  get: () => [common('--get <pointer>', 'print one value of the output, such as /total')],
   /** Of commands with several runs. */
-  saveOutputs: ['Output:', () => [new Option('--save-outputs <folder>', 'save outputs as JSON files')]],
-  saveDocuments: [
-    'Output:',
-    () => [
-      new Option(
-        '--save-documents <folder>',
-        'save the documents in the output as files; stdout has their paths instead',
-      ),
-      new Option('--force', 'let files that are saved replace others'),
-    ],
+  saveOutputs: () => [new Option('--save-outputs <folder>', 'save outputs as JSON files')],
+  saveDocuments: () => [
+    new Option(
+      '--save-documents <folder>',
+      'save the documents in the output as files; stdout has their paths instead',
+    ),
+    new Option('--force', 'let files that are saved replace others'),
   ],
-  report: [
-    'Output:',
-    () => [common('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect)],
+  report: () => [
+    common('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect),
   ],
   /** Of a command whose stdout is the same with it. */
-  errorData: ['Output:', () => [new Option('--json', 'print an error as JSON on stderr; see help errors')]],
-  messages: [
-    'Messages (stderr):',
-    () => [
-      new Option('-q, --quiet', "print only the run's id, warnings and errors"),
-      new Option('-v, --verbose', 'also print requests, retries and timings'),
-      new Option('--color <when>', 'color messages and JSON: auto, always or never'),
-    ],
+  errorData: () => [new Option('--json', 'print an error as JSON on stderr; see help errors')],
+  messages: () => [
+    new Option('-q, --quiet', "print only the run's id, warnings and errors"),
+    new Option('-v, --verbose', 'also print requests, retries and timings'),
+    new Option('--color <when>', 'color messages and JSON: auto, always or never'),
   ],
 } as const;
 
 /** Adds flags that several commands share. */
 export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS)[]): Command {
-  for (const group of groups) {
-    const [heading, flags] = SHARED_FLAGS[group];
-    addAll(command, flags(), heading);
-  }
+  for (const group of groups) addAll(command, SHARED_FLAGS[group](), HEADINGS[group] ?? 'Output:');
   return command;
 }
 
@@ -134,8 +123,7 @@ export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS
 export function addSettingFlags(command: Command, { areRare = false } = {}): void {
   const change = areRare ? makeRare : (flag: Option) => flag;
   addAll(command, serviceSettings().map(change), 'Service:');
-  const [heading, waitFlags] = SHARED_FLAGS.wait;
-  addAll(command, [...waitFlags(), workflowIdField()].map(change), heading);
+  addAll(command, [...SHARED_FLAGS.wait(), workflowIdField()].map(change), 'Waiting:');
 }
 
 /** Adds the same flags before the command's name, where they are accepted but not listed. */

@@ -61,20 +61,15 @@ export function resumeOf(
   const { format, pointer, flags } = plan;
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   if (ids.length === 0 || !isCopyable(ids.join(''))) return {};
-  const { timeout, header = [], tokenFile } = flags;
+  const { interval, maxInterval, timeout, color, quiet, verbose, report, header = [], tokenFile } = flags;
   const hasNoValue = runs.some(({ state }) => state === 'noValue');
-  // With 0, it would never wait.
-  const isEndless = timeout === undefined || parseDuration(timeout) === 0;
   const others = toArgs({
-    output: format === 'text' ? undefined : format,
-    get: hasNoValue ? undefined : pointer?.text,
-    interval: flags.interval,
-    'max-interval': flags.maxInterval,
-    color: flags.color,
-    timeout: isEndless ? undefined : timeout,
-    quiet: flags.quiet,
-    verbose: flags.verbose,
-    report: flags.report,
+    ...(format !== 'text' && { output: format }),
+    ...(!hasNoValue && { get: pointer?.text }),
+    ...{ interval, maxInterval, color },
+    // With 0, it would never wait.
+    ...(timeout !== undefined && parseDuration(timeout) !== 0 && { timeout }),
+    ...{ quiet, verbose, report },
   });
   // What must be given again, and cannot be printed.
   const secrets = [
@@ -89,9 +84,10 @@ export function resumeOf(
 
 /** Returns flags with their values as arguments. */
 function toArgs(flags: Record<string, string | boolean | readonly string[] | undefined>): string[] {
-  return Object.entries(flags).flatMap(([name, values = []]) =>
-    [values].flat().flatMap((value) => (typeof value === 'string' ? [`--${name}`, value] : `--${name}`)),
-  );
+  return Object.entries(flags).flatMap(([name, values = []]) => {
+    const flag = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
+    return [values].flat().flatMap((value) => (typeof value === 'string' ? [flag, value] : flag));
+  });
 }
 
 /** Returns whether watching a run again may show its end. */

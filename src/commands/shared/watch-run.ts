@@ -17,7 +17,6 @@ import {
   withoutJson,
 } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
-import type { Reporter } from '../../view/reporter.js';
 import { type EndView, printOutcome } from './print-outcome.js';
 import { printEnd, printRun } from './print-run.js';
 import type { Session } from './session.js';
@@ -141,7 +140,12 @@ export async function watchAndShow(
     let run = seen;
     let failure: unknown;
     try {
-      if (documents !== undefined && hasEnded(seen)) run = await saveDocuments(id, seen, documents, reporter);
+      if (documents !== undefined && hasEnded(seen)) {
+        const saved = await documents.save(id, seen);
+        run = saved.run;
+        if (saved.paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, saved.paths);
+        for (const warning of saved.warnings) reporter.warn(warning);
+      }
     } catch (error) {
       failure = error;
     }
@@ -166,17 +170,4 @@ export async function watchAndShow(
   printOutcome(outcome, view, session);
   place.end();
   return outcome;
-}
-
-/** Returns the run with paths in place of its documents. Throws UnsavedDocumentError. */
-async function saveDocuments(
-  id: string,
-  seen: EndedRun,
-  documents: DocumentFolder,
-  reporter: Reporter,
-): Promise<Run> {
-  const { run, paths, warnings } = await documents.save(id, seen);
-  if (paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, paths);
-  for (const warning of warnings) reporter.warn(warning);
-  return run;
 }
