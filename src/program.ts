@@ -47,62 +47,43 @@ errors, environment. Instructions for agents: wfr help --skill`;
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
   let action: (() => Promise<Exit>) | undefined;
   const written: string[] = [];
-  /** The command that commander was parsing when it threw. */
-  let parsed: Command | undefined;
-  const start = (chosen: typeof action) => {
+  const program = createProgram(args, context, written, (chosen) => {
     action = chosen;
-  };
-  const program = createProgram(args, context, start, written, (command) => {
-    parsed = command;
   });
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    const { command = program } = error as ParseError;
+    const { color } = program.opts();
     if (error.code === 'commander.help') {
-      (parsed ?? program).configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
-      await writeHelp(written.join(''), program.opts().color, context.stderr, context);
+      command.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
+      await writeHelp(written.join(''), color, context.stderr, context);
       return ExitCode.usage;
     }
-    // commander also throws after --help and --version, which have been written.
-    if (error.exitCode !== 0) {
-      const command = parsed ?? program;
+    if (error.exitCode !== 0)
       return failParsing(usageErrorOf(error, command, defineOthers), command, context);
-    }
-    if (error.code === 'commander.version') {
-      await context.stdout.write(written.join(''));
-    } else {
-      const text = written.join('') + (await helpOnWorkflow(program, context));
-      await writeHelp(text, program.opts().color, context.stdout, context);
-    }
+    // commander also throws after --help and --version, which have been written.
+    if (error.code === 'commander.version') await context.stdout.write(written.join(''));
+    else await writeHelp(written.join(''), color, context.stdout, context);
     return ExitCode.ok;
   }
   if (action === undefined) throw new Error('commander ran no action');
   return action();
 }
 
-/** Returns what follows the help of `wfr run invoice --help`: that on the workflow, if a profile names it. */
-async function helpOnWorkflow({ commands }: Command, context: Context): Promise<string> {
-  const command = commands.find(({ args, registeredArguments: [first] }) => {
-    return args.length > 0 && first?.name() === 'workflow';
-  });
-  if (command === undefined) return '';
-  const { workflowHelp } = await import('./commands/help/topics.js');
-  const help = await workflowHelp(command.args[0] ?? '', rawFlags(command), context);
-  return help === undefined ? '' : `\n${help}`;
-}
+/** With the command that commander was parsing. */
+type ParseError = CommanderError & { command?: Command };
 
 function createProgram(
   args: readonly string[],
   context: Context,
-  start: (action: () => Promise<Exit>) => void,
   written: string[],
-  onError: (command: Command) => void,
+  start: (action: () => Promise<Exit>) => void,
 ): Command {
   const throwFrom = (command: Command) =>
     command.exitOverride((error) => {
-      onError(command);
-      throw error;
+      throw Object.assign(error, { command });
     });
   const isShort = args.includes('-h');
   const program = new Command('wfr')

@@ -1,19 +1,90 @@
-/** Loads the access token from its source, and renews it when the service rejects it. It never appears in any output. */
+/**
+ * The access token: finds its source, loads it, and renews it when the service rejects it. It never appears in any
+ * output.
+ */
 import type { Stats } from 'node:fs';
+import { dirname } from 'node:path';
 import { UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import type { ExecResult } from '../platform/exec.js';
+import { resolvePath } from '../platform/files.js';
+import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
+import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
-import { isLoopback } from '../text/url.js';
-import type { ServiceSources } from './resolve-setting.js';
-import {
-  assertOwnToken,
-  checkToken,
-  findTokenSource,
-  formatTokenSource,
-  maskArguments,
-  type TokenLocation,
-  tokenFix,
-} from './token-source.js';
+import { formatDuration } from '../text/quantity.js';
+import type { SecretMask } from '../text/secret-mask.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { isLoopback, parseUrl } from '../text/url.js';
+import type { Profile, Source } from './profile.js';
+import { isOtherOrigin, resolveSetting, type ServiceSources } from './resolve-setting.js';
+
+export type TokenLocation = { source: Source } & (
+  | { kind: 'variable'; token: string }
+  /** `-` is standard input. */
+  | { kind: 'file'; path: string }
+  /** A command and its arguments, to be run in `folder`. */
+  | { kind: 'command'; command: readonly string[]; folder: string }
+);
+
+export interface TokenSource {
+  /** Undefined if no token is configured, or with --no-token. */
+  location: TokenLocation | undefined;
+  /** The flags, variables and profiles that were searched, for messages. */
+  lookedFor: readonly string[];
+  /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
+  withheld?: string;
+  /** The sources that are set, too. */
+  overridden: readonly TokenLocation[];
+}
+
+/**
+ * Returns the first of --token-file, WFR_TOKEN, WFR_TOKEN_FILE and the profile's tokenFile or tokenCommand; an empty
+ * variable counts as unset. The profile of --profile overrides the variables, which may be for another service. A
+ * profile's token is only for the origin of its base URL.
+ */
+export function findTokenSource(sources: ServiceSources): TokenSource {
+  const { flags, profile, context } = sources;
+  const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = context.env;
+  const fromFlag: TokenLocation[] = [];
+  if (flags.tokenFile !== undefined)
+    fromFlag.push({ kind: 'file', path: flags.tokenFile, source: { kind: 'flag', name: '--token-file' } });
+  const fromVariables: TokenLocation[] = [];
+  if (token) fromVariables.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
+  if (path) fromVariables.push({ kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } });
+  const fromProfile = profile === undefined ? [] : profileLocations(profile, context);
+  const withheld = whyWithheld(sources);
+  const isProfileFirst = profile?.chosenBy.kind === 'flag' && withheld === undefined;
+  const others = isProfileFirst ? [...fromProfile, ...fromVariables] : [...fromVariables, ...fromProfile];
+  const [location, ...overridden] = flags.token === false ? [] : [...fromFlag, ...others];
+  const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'];
+  const lookedFor = [
+    '--token-file',
+    ...variables.map((name) => (context.env[name] === '' ? `${name} (empty)` : name)),
+    ...(profile === undefined ? [] : [`profile ${profile.name}`]),
+  ];
+  return location?.source.kind === 'profile' && withheld !== undefined
+    ? { location: undefined, overridden: [], lookedFor, withheld }
+    : { location, overridden, lookedFor };
+}
+
+function profileLocations({ settings, path, sourceOf }: Profile, context: Context): TokenLocation[] {
+  const { tokenFile, tokenCommand: command } = settings;
+  const folder = dirname(path);
+  if (tokenFile !== undefined)
+    return [{ kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') }];
+  return command === undefined
+    ? []
+    : [{ kind: 'command', command, folder, source: sourceOf('tokenCommand') }];
+}
+
+/** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
+function whyWithheld(sources: ServiceSources): string | undefined {
+  const { profile } = sources;
+  const baseUrl = resolveSetting('baseUrl', sources);
+  if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
+  const { origin } = parseUrl(profile.settings.baseUrl ?? '') ?? {};
+  return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
+}
 
 export interface LoadedCredentials extends Credentials {
   /** The error for when a token is needed; undefined if there is one, and with --no-token. */
@@ -32,24 +103,24 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     const token = async () => undefined;
     return { source: undefined, fix: undefined, token, refresh: async () => false, ...missing };
   }
-  const source = formatTokenSource(location);
-  const fix = tokenFix(location);
+  const read = (signal?: AbortSignal) => readToken(location, context, signal);
+  // A command runs only when the token is needed.
+  const token = location.kind === 'command' ? undefined : await read();
+  // Standard input can be read only once.
+  const isStdin = location.kind === 'file' && location.path === '-';
+  const readAgain = isStdin && token !== undefined ? async () => token : read;
+  return new RenewableToken(formatTokenSource(location), tokenFix(location), readAgain, token);
+}
+
+async function readToken(location: TokenLocation, context: Context, signal?: AbortSignal): Promise<string> {
   switch (location.kind) {
-    case 'variable': {
-      const token = checkToken(location.token, source, context.secrets);
-      return new RenewableToken(source, fix, async () => token, token);
-    }
-    case 'file': {
-      const token = await readToken(location, context);
-      // Standard input can be read only once.
-      const read = async () => (location.path === '-' ? token : readToken(location, context));
-      return new RenewableToken(source, fix, read, token);
-    }
-    case 'command': {
+    case 'variable':
+      return checkToken(location.token, formatTokenSource(location), context.secrets);
+    case 'file':
+      return readTokenFile(location, context);
+    case 'command':
       maskArguments(location.command, context.secrets);
-      const { runTokenCommand } = await import('./token-command.js');
-      return new RenewableToken(source, fix, (signal) => runTokenCommand(location, context, signal));
-    }
+      return runTokenCommand(location, context, signal);
   }
 }
 
@@ -131,7 +202,7 @@ function messageOnOneLine(error: unknown): string {
   return [...error.problems, ...quoted].join(': ');
 }
 
-async function readToken(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
+async function readTokenFile(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
   const { FileError, readBytes } = await import('../inputs/files.js');
   const source = formatTokenSource(location);
   if (location.path === '-' && context.stdin.isTTY === true) {
@@ -157,4 +228,115 @@ function decodeTokenFile(bytes: Buffer, source: string): string {
   // A token is ASCII, of which UTF-16 makes a zero byte and the character.
   if (bytes.includes(0)) throw new UsageError([`${source} is encoded as UTF-16; save it as UTF-8`]);
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
+function formatTokenSource(location: TokenLocation): string {
+  const { kind, source } = location;
+  if (source.kind === 'profile') return `${kind === 'file' ? 'tokenFile' : 'tokenCommand'} of ${source.name}`;
+  return kind === 'file' ? `${source.name} ${location.path}` : source.name;
+}
+
+/** Returns what to change for another token, as a sentence. */
+function tokenFix(location: TokenLocation): string {
+  const goal = 'a token with permission for this';
+  if (location.kind === 'command') return `Fix ${formatTokenSource(location)}.`;
+  if (location.kind === 'variable') return `Set ${location.source.name} to ${goal}.`;
+  if (location.path === '-') return `Write ${goal} to standard input.`;
+  return `Write ${goal} to ${location.path}, or fix ${location.source.name}.`;
+}
+
+/** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */
+export function formatTokenCommand(
+  [program = '', ...args]: readonly string[],
+  { platform }: Context,
+): string {
+  return shellCommand([program], platform) + (args.length > 0 ? ' …' : '');
+}
+
+/** Masks the arguments of a token command, but not flags: they are words of ordinary messages. */
+function maskArguments([, ...args]: readonly string[], secrets: SecretMask): void {
+  for (const arg of args) {
+    const flag = /^--[a-z-]+(?:=(.*))?$/s.exec(arg);
+    secrets.addPossible(flag === null ? arg : flag[1]);
+  }
+}
+
+/** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError. */
+function checkToken(token: string, source: string, secrets: SecretMask): string {
+  secrets.add(token, '(the token)');
+  if (token === '') throw new UsageError([`${source} is empty; expected the access token`]);
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new UsageError([
+      `${source} does not contain a valid access token: found a space, a line break or a non-ASCII character`,
+    ]);
+  }
+  return token;
+}
+
+/** Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
+function assertOwnToken(path: string, stats: Stats, { uid }: Context): void {
+  const risk = findFileRisk(path, stats, uid);
+  if (risk?.isFatal) throw new UsageError([`the token file ${path}: ${risk.message}`]);
+  if (stats.isFile() && isForeign(stats, uid))
+    throw new UsageError([
+      `the token file ${path}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
+    ]);
+}
+
+/** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
+async function runTokenCommand(
+  location: TokenLocation & { kind: 'command' },
+  context: Context,
+  signal?: AbortSignal,
+): Promise<string> {
+  const [program = '', ...args] = location.command;
+  const command = formatTokenCommand(location.command, context);
+  const source = formatTokenSource(location);
+  const failure = (problem: string, stderr?: string) =>
+    new UsageError([`the token command ${command} ${problem} (${source})`], undefined, stderr);
+  const running = context.exec(program, args, { cwd: location.folder, signal });
+  const result = await running.catch((error) => {
+    signal?.throwIfAborted();
+    throw failure(`cannot be started: ${describeSystemError(error)}`);
+  });
+  if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), summarizeStderr(result));
+  const [token = ''] = result.stdout.split(/\r?\n/, 1);
+  try {
+    return checkToken(token, `the first line of output of ${command} (${source})`, context.secrets);
+  } catch (error) {
+    // A command may report an error on stderr and still exit with 0.
+    throw error instanceof UsageError
+      ? new UsageError(error.problems, error.hint, summarizeStderr(result))
+      : error;
+  }
+}
+
+function describeExit(exitStatus: ExecResult['exitStatus']): string {
+  if (exitStatus === 'timeout') return `timed out after ${formatDuration(60_000)}`;
+  return typeof exitStatus === 'number'
+    ? `failed with exit code ${exitStatus}`
+    : `was killed by ${exitStatus}`;
+}
+
+/** The most lines of stderr that are shown. */
+const MAX_LINES = 10;
+
+/** Returns the last lines of stderr, where programs report errors. */
+function summarizeStderr({ stdout, stderr }: ExecResult): string {
+  const lines = hideStdout(stderr, stdout).trimEnd().split(/\r?\n/);
+  return lines.slice(-MAX_LINES).join('\n');
+}
+
+/** A word of this length may be a token among other words. */
+const LONG_WORD = 16;
+
+/** Hides in stderr what the command printed to stdout: that may be the token. */
+function hideStdout(stderr: string, stdout: string): string {
+  const lines = stdout.split(/\r?\n/).map((line) => line.trim());
+  const words = stdout.split(/\s+/).filter((word) => word.length >= LONG_WORD);
+  return [...lines.filter((line) => line.length >= 8), ...words].reduce(
+    (text, printed) => text.replaceAll(printed, '(hidden)'),
+    stderr,
+  );
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { readSettingFile, resolveSetting, type ServiceSources } from './resolve-setting.js';
+import { readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -78,13 +78,12 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
 
 /** Returns the lines, and how messages name each, such as `keys.txt:3`. Throws UsageError if the file cannot be read. */
 async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; source: string }[]> {
-  const setting = resolveSetting('headerFile', sources);
-  if (setting === undefined) return [];
-  const { bytes } = await readSettingFile('headerFile', setting, sources.context);
-  return stripByteOrderMark(bytes)
+  const file = await readSettingFile('headerFile', sources);
+  if (file === undefined) return [];
+  return stripByteOrderMark(file.bytes)
     .toString('utf8')
     .split(/\r?\n/)
-    .map((text, index) => ({ text, source: `${setting.text}:${index + 1}` }))
+    .map((text, index) => ({ text, source: `${file.path}:${index + 1}` }))
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
 }
 
@@ -102,47 +101,26 @@ function maskValue(line: string, { secrets }: Context): void {
 
 /** Every service must pass on so many characters of a tracestate (section 3.3.1.5); of longer ones, some reject all. */
 const MAX_STATE_LENGTH = 512;
-const MAX_STATE_MEMBERS = 32;
-
-const PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
-const STATE_KEY = /([a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})/;
-const STATE_VALUE = /[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]/;
-const STATE_MEMBER = new RegExp(`^${STATE_KEY.source}=${STATE_VALUE.source}$`);
+const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}';
+/** Only later versions than 00 may have further fields (section 3.2.2). */
+const PARENT = new RegExp(`^(00-${IDS}|(?!00|ff)[0-9a-f]{2}-${IDS}(-[\\x21-\\x7e]*)?)$`);
+const STATE_KEY = '([a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})';
+const STATE_VALUE = '[\\x20-\\x2b\\x2d-\\x3c\\x3e-\\x7e]{0,255}[\\x21-\\x2b\\x2d-\\x3c\\x3e-\\x7e]';
+/** A list of at most 32 members (section 3.3.1). */
+const STATE = new RegExp(`^${STATE_KEY}=${STATE_VALUE}([ \\t]*,[ \\t]*${STATE_KEY}=${STATE_VALUE}){0,31}$`);
 
 /**
  * Returns the headers of TRACEPARENT and TRACESTATE, none with WFR_TRACE=0, or where `headers` has a traceparent; and why a
  * value of the environment is not sent, for --verbose.
  */
 export function traceContext(
-  { TRACEPARENT: parent, TRACESTATE: state, WFR_TRACE }: Context['env'],
+  { TRACEPARENT: traceparent, TRACESTATE: tracestate, WFR_TRACE }: Context['env'],
   headers: Headers,
 ): { headers: Headers; notes: readonly string[] } {
-  if (!parent || WFR_TRACE === '0' || 'traceparent' in headers) return { headers: {}, notes: [] };
-  if (!isParent(parent)) return { headers: {}, notes: ['TRACEPARENT is invalid and not sent'] };
-  if (!state || 'tracestate' in headers) return { headers: { traceparent: parent }, notes: [] };
-  return isState(state)
-    ? { headers: { traceparent: parent, tracestate: state }, notes: [] }
-    : { headers: { traceparent: parent }, notes: ['TRACESTATE is invalid or too long, and not sent'] };
-}
-
-/** Returns whether a text is a traceparent (section 3.2.2): only later versions than 00 may have further fields. */
-function isParent(text: string): boolean {
-  const [, further] = PARENT.exec(text) ?? [];
-  return (
-    PARENT.test(text) && (further === undefined || (!text.startsWith('00') && /^[\x21-\x7e]*$/.test(further)))
-  );
-}
-
-/** Returns whether a text is a tracestate (section 3.3.1). */
-function isState(text: string): boolean {
-  if (text.length > MAX_STATE_LENGTH) return false;
-  const members = text.split(',').map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''));
-  const present = members.filter((member) => member !== '');
-  const keys = present.map((member) => member.split('=', 1)[0]);
-  return (
-    present.length > 0 &&
-    present.length <= MAX_STATE_MEMBERS &&
-    new Set(keys).size === keys.length &&
-    present.every((member) => STATE_MEMBER.test(member))
-  );
+  if (!traceparent || WFR_TRACE === '0' || 'traceparent' in headers) return { headers: {}, notes: [] };
+  if (!PARENT.test(traceparent)) return { headers: {}, notes: ['TRACEPARENT is invalid and not sent'] };
+  if (!tracestate || 'tracestate' in headers) return { headers: { traceparent }, notes: [] };
+  if (tracestate.length <= MAX_STATE_LENGTH && STATE.test(tracestate))
+    return { headers: { traceparent, tracestate }, notes: [] };
+  return { headers: { traceparent }, notes: ['TRACESTATE is invalid or too long, and not sent'] };
 }

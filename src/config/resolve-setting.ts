@@ -1,6 +1,6 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import { dirname } from 'node:path';
-import { UsageError } from '../errors.js';
+import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { parseDuration } from '../text/quantity.js';
@@ -8,7 +8,7 @@ import { parseUrl } from '../text/url.js';
 import type { Profile, ProfileFlags, Source } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
-/** The settings with one value; token-source.ts resolves the token. */
+/** The settings with one value; credentials.ts resolves the token. */
 export type SettingName = Exclude<keyof ProfileSettings, 'tokenFile' | 'tokenCommand' | 'workflows'>;
 
 /** The flags of settings, not parsed yet. */
@@ -40,9 +40,15 @@ export interface RawSetting {
   source: Source;
 }
 
-/** Returns the value of a setting; undefined if it is not set and has no default. */
+/** Returns the value of a setting; undefined if it is not set and has no default. Throws UsageError for an invalid one. */
 export function resolveSetting(name: SettingName, sources: SettingSources): RawSetting | undefined {
-  return settingValues(name, sources)[0];
+  const [value] = settingValues(name, sources);
+  if (value === undefined) return undefined;
+  const { pattern, enum: choices, title, isSensitive } = SETTINGS[name];
+  const isValid = (pattern?.test(value.text) ?? true) && (choices?.includes(value.text) ?? true);
+  if (!isValid && !isSensitive)
+    throw new UsageError([`${value.source.name} ${value.text || '""'}: must be ${title}`]);
+  return value;
 }
 
 /** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
@@ -82,30 +88,29 @@ function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
 }
 
-/** The content of a file, and what messages about it begin with. */
+/** The content of a file that a setting names. */
 export interface NamedBytes {
+  /** What messages about it begin with. */
   name: string;
+  path: string;
   bytes: Buffer;
 }
 
-/** Reads the file that a setting names. Throws UsageError. */
+/** Reads the file that a setting names; undefined if it is not set. Throws UsageError. */
 export async function readSettingFile(
   setting: SettingName,
-  { text, source }: RawSetting,
-  context: Context,
-): Promise<NamedBytes> {
-  const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${text}`;
-  if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);
-  return readNamedFile(name, text, context);
-}
-
-/** Reads a file. Throws UsageError. */
-export async function readNamedFile(name: string, path: string, context: Context): Promise<NamedBytes> {
+  sources: ServiceSources,
+): Promise<NamedBytes | undefined> {
+  const { text: path, source } = resolveSetting(setting, sources) ?? {};
+  if (path === undefined || source === undefined) return undefined;
+  const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
+  if (path === '-') throw new UsageError([`${name}: the path of a file is required`]);
   const { FileError, readBytes } = await import('../inputs/files.js');
+  const { context } = sources;
   const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
     throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
-  return { name, bytes };
+  return { name, path, bytes };
 }
 
 /** Milliseconds. */
@@ -116,24 +121,21 @@ export interface WaitSettings extends Polling {
 type Polling = Context['limits']['polling'];
 
 /** Resolves the settings of waiting. Throws UsageError with every error. */
-export function resolveWaitSettings(sources: ServiceSources): WaitSettings {
+export async function resolveWaitSettings(sources: ServiceSources): Promise<WaitSettings> {
   const { polling } = sources.context.limits;
-  const problems: string[] = [];
-  const parse = (name: 'interval' | 'maxInterval' | 'timeout', minimum: number) => {
-    const raw = resolveSetting(name, sources);
-    if (raw === undefined || raw.source.kind === 'default') return undefined;
-    const duration = parseDuration(raw.text);
-    if (duration !== undefined && duration >= minimum) return duration;
-    const problem = duration === undefined ? 'is not a duration' : 'is too short';
-    problems.push(
-      `${raw.source.name} ${raw.text || '""'}: ${problem}; use 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
-    );
-    return undefined;
+  const parse = (name: 'interval' | 'maxInterval' | 'timeout') => {
+    const { text = '', source } = resolveSetting(name, sources) ?? {};
+    return source?.kind === 'default' ? undefined : parseDuration(text);
   };
-  const interval = parse('interval', 1) ?? polling.interval;
-  const maxInterval = parse('maxInterval', 1) ?? polling.maxInterval;
-  const timeout = parse('timeout', 0);
-  if (problems.length > 0) throw new UsageError(problems);
+  const {
+    interval = polling.interval,
+    maxInterval = polling.maxInterval,
+    timeout,
+  } = await collectUsageErrors({
+    interval: () => parse('interval'),
+    maxInterval: () => parse('maxInterval'),
+    timeout: () => parse('timeout'),
+  });
   return { ...polling, interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 

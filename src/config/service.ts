@@ -9,6 +9,7 @@ import type { TlsSettings } from '../service/trust.js';
 import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
+import { findTokenSource, type TokenLocation } from './credentials.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,
@@ -18,8 +19,7 @@ import {
   type ServiceFlags,
   type ServiceSources,
 } from './resolve-setting.js';
-import { SETTINGS, type Setting } from './settings-table.js';
-import { findTokenSource, type TokenLocation } from './token-source.js';
+import { SETTINGS } from './settings-table.js';
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
 export async function resolveServiceSettings(sources: ServiceSources) {
@@ -69,16 +69,13 @@ export type ServiceSettings = Awaited<ReturnType<typeof resolveServiceSettings>>
 
 /** Throws UsageError where a file cannot be used. */
 async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
-  const { context } = sources;
-  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, sources);
-  const files = { caFile: resolve('caFile'), certFile: resolve('certFile'), keyFile: resolve('keyFile') };
-  const hasFiles = files.caFile !== undefined || files.certFile !== undefined;
+  const hasFiles = resolveSetting('caFile', sources) ?? resolveSetting('certFile', sources);
   const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
   return {
-    ...(await readTlsFiles?.(files, context)),
+    ...(await readTlsFiles?.(sources)),
     async readSystemCertificates() {
       const { readSystemCertificates } = await import('../platform/system-certificates.js');
-      return readSystemCertificates(context);
+      return readSystemCertificates(sources.context);
     },
   };
 }
@@ -138,27 +135,17 @@ async function checkTokenFile(location: TokenLocation, context: Context): Promis
   return risk === undefined ? [] : [`the token file ${path}: ${risk.message}`];
 }
 
-const SETTING_LIST: readonly [name: string, setting: Setting][] = Object.entries(SETTINGS);
+/** The variables that are no setting. */
+const OTHER_VARIABLES = ['WFR_TOKEN', 'WFR_PROFILE', 'WFR_CONFIG', 'WFR_HISTORY', 'WFR_TRACE', 'WFR_SANDBOX'];
 
-/** The variables of the settings, and those of which `wfr config show` has no line. */
-const VARIABLES: readonly string[] = [
-  ...SETTING_LIST.flatMap(([, { variable }]) => variable ?? []),
-  ...['WFR_TOKEN', 'WFR_PROFILE', 'WFR_CONFIG', 'WFR_HISTORY', 'WFR_TRACE', 'WFR_SANDBOX'],
-];
-
-/** Returns a message for each, with what to use instead where that is known. */
-function findUnknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
-  const unknown = Object.keys(env).filter((name) => name.startsWith('WFR_') && !VARIABLES.includes(name));
-  return unknown.map((name) => `${name}: wfr has no such variable${suggest(name)}`);
-}
-
-function suggest(name: string): string {
-  const plain = name.slice('WFR_'.length).replaceAll('_', '').toLowerCase();
-  const [found, setting] = SETTING_LIST.find(([one]) => one.toLowerCase() === plain) ?? [];
-  if (setting !== undefined && setting.variable === undefined)
-    return `; use ${setting.flag === undefined ? '' : `${setting.flag}, or `}"${found}" in a profile`;
-  const variable = setting?.variable ?? findNearest(name, VARIABLES);
-  return variable === undefined ? '' : `; did you mean ${variable}?`;
+/** Returns a message for each variable that wfr does not have. */
+function findUnknownVariables(env: Environment): string[] {
+  const known = [...Object.values(SETTINGS).flatMap(({ variable = [] }) => variable), ...OTHER_VARIABLES];
+  const unknown = Object.keys(env).filter((name) => name.startsWith('WFR_') && !known.includes(name));
+  return unknown.map((name) => {
+    const nearest = findNearest(name, known);
+    return `${name}: wfr has no such variable${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
+  });
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -4,32 +4,26 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { ClientCertificate, TlsSettings } from '../service/trust.js';
-import { type NamedBytes, type RawSetting, readSettingFile } from './resolve-setting.js';
-
-/** The settings that name files, where they are set. */
-export type TlsFiles = Readonly<Record<'caFile' | 'certFile' | 'keyFile', RawSetting | undefined>>;
+import { type NamedBytes, readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Reads the files; asks on a terminal for the passphrase of an encrypted key. Throws UsageError. */
 export async function readTlsFiles(
-  { caFile, certFile, keyFile }: TlsFiles,
-  context: Context,
+  sources: ServiceSources,
 ): Promise<Pick<TlsSettings, 'ca' | 'clientCertificate'>> {
-  const ca = caFile && (await readSettingFile('caFile', caFile, context));
+  const ca = await readSettingFile('caFile', sources);
   if (ca !== undefined) findCertificates(ca);
-  if (certFile === undefined) return { ca: ca?.bytes };
-  const cert = await readSettingFile('certFile', certFile, context);
-  findCertificates(cert);
+  const cert = await readSettingFile('certFile', sources);
+  if (cert === undefined) return { ca: ca?.bytes };
   // As with curl, one file may have both.
-  const key = keyFile === undefined ? cert : await readSettingFile('keyFile', keyFile, context);
-  return { ca: ca?.bytes, clientCertificate: await unlock(cert, key, context) };
+  const key = (await readSettingFile('keyFile', sources)) ?? cert;
+  return { ca: ca?.bytes, clientCertificate: await unlock(cert, key, sources.context) };
 }
 
 const CERTIFICATE =
   /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
 /** Returns the certificates in PEM. Throws UsageError if there is none, or one that cannot be read. */
-export function findCertificates({ bytes, name }: NamedBytes): X509Certificate[] {
-  if (bytes.length === 0) throw new UsageError([`${name}: the file is empty`]);
+function findCertificates({ bytes, name }: NamedBytes): X509Certificate[] {
   if (!bytes.includes('-----BEGIN ')) {
     throw new UsageError([
       `${name}: is not PEM, which begins with -----BEGIN; convert it with: openssl x509 -inform der -in <file> -out <file>.pem`,

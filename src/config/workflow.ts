@@ -2,20 +2,14 @@
 import { UsageError } from '../errors.js';
 import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
-import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
+import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type SettingSources } from './resolve-setting.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
 export function resolveWorkflowIdField(sources: SettingSources): WorkflowIdFieldChoice {
-  const raw = resolveSetting('workflowIdField', sources);
-  const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === raw?.text);
-  if (raw === undefined || choice === undefined) {
-    const choices = WORKFLOW_ID_FIELD_CHOICES.join(', ');
-    throw new UsageError([`${raw?.source.name} ${raw?.text}: choose one of ${choices}`]);
-  }
-  return choice;
+  return resolveSetting('workflowIdField', sources)?.text as WorkflowIdFieldChoice;
 }
 
 /** Returns whether a trigger may be sent again after a 503 with Retry-After. */

@@ -299,12 +299,10 @@ describe('a token command', () => {
       const { wfr, service, path } = await profileWorld({ tokenCommand: [program, ...more] });
       const { exitCode, stdout, stderr } = await wfr([...args, '-v']);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toContain(
-        `wfr: error: the token command ${shellCommand([program])} with ${more.length} arguments failed`,
-      );
+      expect(stderr).toContain(`wfr: error: the token command ${shellCommand([program])} … failed`);
       expect(stderr).toContain(` failed with exit code 3 (tokenCommand of profile p in ${path}:6)\n`);
       expect(stderr).toContain(
-        '\n| … 3 more lines\n| got (hidden)\n| 5\\u001b[2J\n| \n| 7\n| 8\n| 9\n| 10\n| 11\n| 12\n| 13\n',
+        '\n| got (hidden)\n| 5\\u001b[2J\n| \n| 7\n| 8\n| 9\n| 10\n| 11\n| 12\n| 13\n',
       );
       expect(stderr).not.toMatch(MARK);
       expect(service.requests).toEqual([]);
@@ -315,7 +313,7 @@ describe('a token command', () => {
     [
       'does not exist',
       ['/no-such-folder/command'],
-      'the token command /no-such-folder/command with no arguments cannot be started: no such file (ENOENT)',
+      'the token command /no-such-folder/command cannot be started: no such file (ENOENT)',
     ],
     [
       'was killed',
@@ -357,11 +355,11 @@ describe('a token command', () => {
     },
   );
 
-  test('tokenCommand: only the end of a long stderr is shown, with the number of lines before it', async () => {
+  test('tokenCommand: only the end of a long stderr is shown', async () => {
     const script = `for (let n = 1; n <= 20_000; n++) console.error('line ' + n); process.exitCode = 1`;
     const { wfr } = await profileWorld({ tokenCommand: command(script) });
     const { stderr } = await wfr(['status', 'run-1']);
-    expect(stderr).toMatch(/\n\| … \d+ more lines\n\| line 19991\n/);
+    expect(stderr).toContain('\n| line 19991\n');
     expect(stderr).toContain('\n| line 20000\n');
   });
 
@@ -371,9 +369,7 @@ describe('a token command', () => {
     chmodSync(join(folder, 'token'), 0o600);
     const { exitCode, stderr } = await wfr(['status', 'run-1']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      'the token command ./token with no arguments cannot be started: permission denied (EACCES)',
-    );
+    expect(stderr).toContain('the token command ./token cannot be started: permission denied (EACCES)');
   });
 
   test('tokenCommand: with --json, what a command that fails says is among the details of the error', async () => {

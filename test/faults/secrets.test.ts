@@ -426,7 +426,7 @@ describe('the token, a header and the proxy password', () => {
     });
   });
 
-  test('tokenCommand: its arguments are never printed, only the program and their number', async () => {
+  test('tokenCommand: its arguments are never printed, only the program', async () => {
     for (const tokenCommand of [
       ['false', '--key', HEADER],
       ['true', '-', HEADER],
@@ -443,8 +443,7 @@ describe('the token, a header and the proxy password', () => {
       ]) {
         const { stdout, stderr } = await runCli(args, { env, canExec: true });
         expect(stdout + stderr).not.toMatch(MARK);
-        if (args[0] === 'run')
-          expect(stderr).toContain(`${tokenCommand[0]} with ${tokenCommand.length - 1} argument`);
+        if (args[0] === 'run') expect(stderr).toContain(`${tokenCommand[0]} …`);
       }
     }
   });

@@ -70,9 +70,7 @@ describe('run: the spellings of the workflow field', () => {
     expect(pinned).toMatchObject({ exitCode: 0, posts: 1 });
     const bad = await run(['workflowId'], [], { WFR_WORKFLOW_ID_FIELD: 'id' });
     expect(bad.exitCode).toBe(2);
-    expect(bad.stderr).toContain(
-      'WFR_WORKFLOW_ID_FIELD id: choose one of auto, worfklowId, workflowId, both',
-    );
+    expect(bad.stderr).toContain('WFR_WORKFLOW_ID_FIELD id: must be auto, worfklowId, workflowId or both');
   });
 
   test('run: rejected inputs take one request', async () => {

@@ -26,7 +26,7 @@ interface Cursor {
   text: string;
   /** The placeholder of the value in the help, or the candidates themselves. */
   expected: string | readonly Candidate[];
-  flags: ServiceFlags & { input?: string[]; workflows?: string; fromProfile?: string };
+  flags: ServiceFlags & { input?: string[] };
   /** The operands before it. */
   operands: readonly string[];
 }
@@ -153,7 +153,6 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   name: profiles,
   workflow: aliases,
   'run-id': pastRuns,
-  step,
   command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
 };
 
@@ -217,14 +216,6 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
   return [...latest.values(), ...ids];
-}
-
-async function step({ flags: { workflows: path, fromProfile } }: Cursor, context: Context) {
-  const { loadWorkflows } = await import('../sandbox/sandbox.js');
-  const flags = { ...(path && { workflows: path }), ...(fromProfile && { fromProfile }) };
-  const workflows = await loadWorkflows(flags, context);
-  const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
-  return [...new Set(names)].map(toCandidate);
 }
 
 /** Returns the profile; undefined where it is invalid, as the history may still have runs. */

@@ -35,19 +35,12 @@ _wfr_split() {
 
 # Adds the files whose path begins with $2 (only directories if $1 is "folders") to _wfr_found, prefixed with $3.
 _wfr_files() {
-  local path=$2 file
-  [[ $path == \~/* ]] && path=$HOME/${path#\~/}
-  while IFS= read -r -d '' file; do
-    [[ $1 == folders && ! -d $file ]] && continue
-    [[ -d $file ]] && file+=/
-    _wfr_found+=("$3$2${file:${#path}}")
-  done < <(
-    set +f
-    shopt -u failglob nocaseglob dotglob
-    shopt -s nullglob
-    GLOBIGNORE=
-    for file in "$path"*; do printf '%s\0' "$file"; done
-  )
+  local file kind=-f
+  [[ $1 == folders ]] && kind=-d
+  while IFS= read -r file; do
+    [[ -d ${file/#\~\//$HOME/} ]] && file+=/
+    _wfr_found+=("$3$file")
+  done < <(compgen "$kind" -- "$2" | sort)
 }
 
 # Sets _wfr_reply to a candidate, escaped for the open quotation mark.

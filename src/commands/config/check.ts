@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
-import { readNamedFile, type ServiceFlags } from '../../config/resolve-setting.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exitOfError } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
@@ -40,13 +40,9 @@ async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, cont
   for (const problem of file.problems) await context.stdout.write(`${sanitize(problem)}\n`);
   if (file.problems.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  const findings = await checkFiles(file, location.path, context);
+  const unreadable = await findUnreadable(file, location.path, context);
   const reporter = await Reporter.open(decidePresentation(flags, context), context);
-  for (const warning of warnings) reporter.warn(warning);
-  for (const { isWarning, text } of findings) {
-    if (isWarning) reporter.warn(text);
-    else reporter.info(sanitize(text));
-  }
+  for (const warning of [...warnings, ...unreadable]) reporter.warn(warning);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }
@@ -88,56 +84,23 @@ function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   });
 }
 
-/** A certificate that expires within this time is a warning (ms). */
-const SOON = 30 * 24 * 3_600_000;
-
 /** The settings of the files that are checked. */
 const FILES = ['tokenFile', 'headerFile', 'caFile', 'certFile', 'keyFile'] as const;
 
-interface Finding {
-  isWarning: boolean;
-  text: string;
-}
-
-/** Returns `path:line:column: finding` for the files of all profiles. The config file must be valid. */
-async function checkFiles(file: JsonFile, path: string, context: Context): Promise<Finding[]> {
+/** Returns `path:line:column: problem` for each file of a profile that cannot be read. The config file must be valid. */
+async function findUnreadable(file: JsonFile, path: string, context: Context): Promise<string[]> {
   const { profiles = {} } = file.value as ConfigContent;
-  const findings: Finding[] = [];
-  for (const [profile, settings] of Object.entries(profiles)) {
-    for (const setting of FILES) {
-      const name = settings[setting];
-      if (name === undefined) continue;
-      const isCertificate = setting === 'caFile' || setting === 'certFile';
-      const resolved = resolvePath(name, dirname(path), context);
-      const finding = await (isCertificate ? checkCertificates : checkReadable)(resolved, context);
-      const { line, column } = file.placeOf(['profiles', profile, setting], 'value');
-      const place = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}`;
-      if (finding !== undefined) findings.push({ ...finding, text: `${place}: ${finding.text}` });
-    }
-  }
-  return findings;
-}
-
-async function checkReadable(path: string): Promise<Finding | undefined> {
-  try {
-    await access(path, constants.R_OK);
-    return undefined;
-  } catch (error) {
-    return { isWarning: true, text: describeSystemError(error) };
-  }
-}
-
-/** Tells when the first of the certificates expires. */
-async function checkCertificates(path: string, context: Context): Promise<Finding> {
-  const { findCertificates } = await import('../../config/tls.js');
-  try {
-    const certificates = findCertificates(await readNamedFile('it', path, context));
-    const expiry = Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
-    const left = expiry - context.clock.now();
-    const date = new Date(expiry).toISOString().slice(0, 10);
-    return { isWarning: left < SOON, text: `${left < 0 ? 'expired' : 'expires'} on ${date}` };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { isWarning: true, text: error.message.replace(/^it: /, '') };
-  }
+  const named = Object.entries(profiles).flatMap(([profile, settings]) =>
+    FILES.map((setting) => ({ profile, setting, name: settings[setting] })),
+  );
+  const problems = named.map(async ({ profile, setting, name }) => {
+    if (name === undefined) return [];
+    const { line, column } = file.placeOf(['profiles', profile, setting], 'value');
+    const place = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}`;
+    return access(resolvePath(name, dirname(path), context), constants.R_OK).then(
+      () => [],
+      (error) => [`${place}: ${describeSystemError(error)}`],
+    );
+  });
+  return (await Promise.all(problems)).flat();
 }

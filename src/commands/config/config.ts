@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { redactUrl } from '../../config/base-url.js';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
+import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, locateConfig, type Profile } from '../../config/profile.js';
 import {
   isOn,
@@ -14,7 +15,6 @@ import {
   settingValues,
 } from '../../config/resolve-setting.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
-import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';

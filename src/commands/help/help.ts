@@ -21,43 +21,30 @@ export const HELP: CommandEntry = {
   },
   async run(command, context) {
     const program = command.parent ?? command;
-    const data = await helpData(command.args, command.opts(), program);
-    if (data !== undefined) await context.stdout.write(data);
+    const { json, skill } = command.opts();
+    const name = command.args.join(' ');
+    if (skill === true) await context.stdout.write(await skillText(name));
+    else if (json === true) await context.stdout.write(await referenceText(name, program));
     else {
-      const text = await helpText(command.args, rawFlags(command), program, context);
+      const text = await helpText(name, rawFlags(command), program, context);
       await writeHelp(text, program.opts().color, context.stdout, context);
     }
     return ExitCode.ok;
   },
 };
 
-interface HelpFlags {
-  json?: boolean;
-  skill?: boolean;
-}
-
-/** Returns what --json and --skill print; undefined without them. */
-async function helpData(
-  words: readonly string[],
-  { json, skill }: HelpFlags,
-  program: Command,
-): Promise<string | undefined> {
-  if (skill === true) {
-    if (words.length > 0) throw new UsageError(['--skill is not about one command or topic']);
-    const { default: text } = await import('../../../skills/wfr/SKILL.md?raw');
-    return text;
-  }
-  if (json !== true) return undefined;
-  return referenceText(words.length === 0 ? undefined : words.join(' '), program);
+async function skillText(name: string): Promise<string> {
+  if (name !== '') throw new UsageError(['--skill is not about one command or topic']);
+  const { default: text } = await import('../../../skills/wfr/SKILL.md?raw');
+  return text;
 }
 
 async function helpText(
-  words: readonly string[],
+  name: string,
   flags: ProfileFlags,
   program: Command,
   context: Context,
 ): Promise<string> {
-  const name = words.join(' ');
   if (name === '') return commandHelp(program);
   const commands = definedCommands(program);
   const command = commands.find((candidate) => commandPath(candidate) === name);
@@ -70,11 +57,10 @@ async function helpText(
 }
 
 /** Returns the reference, or that of one command, as JSON. */
-async function referenceText(name: string | undefined, program: Command): Promise<string> {
+async function referenceText(name: string, program: Command): Promise<string> {
   const { createReference, describeCommand } = await import('./reference.js');
   const command = definedCommands(program).find((candidate) => commandPath(candidate) === name);
-  if (name !== undefined && command === undefined)
-    throw new UsageError([`--json: "${name}" is not a command`]);
+  if (name !== '' && command === undefined) throw new UsageError([`--json: "${name}" is not a command`]);
   return `${JSON.stringify(command ? describeCommand(command) : createReference(program), null, 2)}\n`;
 }
 

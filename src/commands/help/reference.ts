@@ -5,7 +5,7 @@ import { VERSION } from '../../platform/context.js';
 import { choicesOf, commandPath, definedCommands } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 
-/** Plain data, whose members are the format of `wfr help --json`. */
+/** Plain data, whose members are the format of `wfr help --json`; JSON has none that are undefined. */
 export type Reference = ReturnType<typeof createReference>;
 export type CommandReference = ReturnType<typeof describeCommand>;
 export type FlagReference = ReturnType<typeof describeFlag>;
@@ -43,14 +43,8 @@ export function describeCommand(command: Command) {
 }
 
 function describeArgument(argument: Argument) {
-  const { description, required, variadic, argChoices: choices } = argument;
-  return {
-    name: argument.name(),
-    description,
-    required,
-    repeatable: variadic,
-    ...(choices !== undefined && { choices }),
-  };
+  const { description, required, variadic: repeatable, argChoices: choices } = argument;
+  return { name: argument.name(), description, required, repeatable, choices };
 }
 
 function flagsOf(command: Command) {
@@ -75,26 +69,22 @@ const TYPES: Readonly<Record<string, string>> = {
  * help is the definition, so that people and programs read the same.
  */
 function describeFlag(option: Option) {
-  const { long, short, flags, helpGroupHeading, description: help } = option;
+  const { long: name = '', short, flags, optional, helpGroupHeading = 'Options', description: help } = option;
   const [, placeholder] = / ([<[].*)/.exec(flags) ?? [];
   const value = placeholder?.replace(/[<>[\]]/g, '');
-  const choices = choicesOf(help);
-  const [, initial] = / \(default: (.+?)\)/.exec(help) ?? [];
   const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
   return {
-    name: long ?? '',
-    ...(short !== undefined && { short }),
+    name,
+    short,
     // The placeholder of its value, which may be left out of some.
-    ...(value !== undefined && { value }),
-    ...(option.optional && { valueOptional: true }),
+    value,
+    valueOptional: optional || undefined,
     type: value === undefined ? 'boolean' : (TYPES[value.replace('|-', '')] ?? 'string'),
-    ...(choices !== undefined && { choices }),
+    choices: choicesOf(help),
     repeatable: /; repeatable\b/.test(help),
-    ...(initial !== undefined && { default: initial }),
-    ...(variables !== undefined && {
-      environment: variables.split(', ').map((name) => name.replace(/=.*/, '')),
-    }),
-    group: (helpGroupHeading ?? 'Options').replace(/:$/, ''),
+    default: / \(default: (.+?)\)/.exec(help)?.[1],
+    environment: variables?.split(', ').map((variable) => variable.replace(/=.*/, '')),
+    group: helpGroupHeading.replace(/:$/, ''),
     description: help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, ''),
   };
 }

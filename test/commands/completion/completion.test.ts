@@ -136,14 +136,6 @@ describe('completion: candidates', () => {
       ['run', '--workflow-id-field='],
       ['auto', 'worfklowId', 'workflowId', 'both'].map((one) => `--workflow-id-field=${one}`),
     ],
-    [
-      ['sandbox', '--fail-step', 'C'],
-      ['Check totals', 'Check credit'],
-    ],
-    [
-      ['sandbox', '--from-profile', 'test', '--fail-step', ''],
-      ['Read inputs', 'Write result'],
-    ],
     [['sandbox', '--from-profile', 't'], ['test']],
     [['run', '--report', ''], [...REPORT_KINDS]],
     [['run', '--timeout', ''], []],
@@ -312,7 +304,6 @@ describe('completion: errors and side effects', () => {
       ['--profile', ''],
     ])
       expect(await complete(args, nowhere)).toEqual([]);
-    expect(await complete(['sandbox', '--workflows', '/no-such-folder', '--fail-step', ''])).toEqual([]);
   });
 
   test.each([

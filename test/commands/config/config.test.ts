@@ -3,13 +3,11 @@ import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/settings-table.js';
-import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
-import { VirtualClock } from '../../helpers/clock.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { type Handler, scriptedService, showRun } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
-import { CA_FILE, CERTIFICATES } from '../../helpers/tls.js';
 
 test.each([['wfr config what'], ['wfr config path extra']])(
   'config: the command line "%s" exits 2',
@@ -151,44 +149,6 @@ describe('config init', () => {
     const { exitCode, stderr, path } = await init(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
     expect(() => statSync(path)).toThrow('ENOENT');
-  });
-});
-
-describe('config check: what the file names', () => {
-  const checkProfile = (settings: object, options: CliOptions = {}) => {
-    const { env, path, folder } = writeTestConfig({
-      profiles: { p: { baseUrl: 'https://a.test', ...settings } },
-    });
-    return {
-      folder,
-      path,
-      result: () => runCli(['config', 'check'], { ...options, env: { ...env, ...options.env } }),
-    };
-  };
-
-  test('config check: tells when certificates expire, as a warning if that is soon or past', async () => {
-    const files = { caFile: CA_FILE, certFile: join(CERTIFICATES, 'expired.pem') };
-    const { stderr, exitCode } = await checkProfile(files, {
-      clock: new VirtualClock(Date.UTC(2026, 10, 21)),
-    }).result();
-    expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^\S+:5:14: "caFile" ".+\/ca\.pem": expires on 2126-10-28$/m);
-    expect(stderr).toMatch(
-      /^wfr: warning: \S+:6:16: "certFile" ".+\/expired\.pem": expired on \d{4}-\d\d-\d\d$/m,
-    );
-    const clock = new VirtualClock(Date.UTC(2126, 9, 8));
-    expect((await checkProfile({ caFile: CA_FILE }, { clock }).result()).stderr).toMatch(
-      /^wfr: warning: .*expires on 2126-10-28$/m,
-    );
-  });
-
-  test.each([
-    ['', 'the file is empty'],
-    ['text', 'is not PEM'],
-  ])('config check: a caFile with %j is a warning', async (content, reason) => {
-    const { folder, result } = checkProfile({ caFile: 'ca.pem' });
-    writeFileSync(join(folder, 'ca.pem'), content);
-    expect((await result()).stderr).toContain(`"caFile" "ca.pem": ${reason}`);
   });
 });
 

@@ -64,7 +64,7 @@ describe('wfr config show', () => {
       baseUrl: at('https://h.example/v1', 5),
       allowHttp: at('false', 6),
       token: {
-        value: '(hidden, printed by pass with 2 arguments)',
+        value: '(hidden, printed by pass …)',
         source: `profile prod in ${path}:7`,
       },
       headerFile: { value: null, source: 'default' },
@@ -85,7 +85,7 @@ describe('wfr config show', () => {
     const env = { WFR_TOKEN: 'secret-4711' };
     const { settings, path } = await shown(['--profile', 'prod'], env);
     expect(settings.token).toEqual({
-      value: '(hidden, printed by pass with 2 arguments)',
+      value: '(hidden, printed by pass …)',
       source: `profile prod in ${path}:7`,
       overridden: [{ value: '(hidden)', source: 'WFR_TOKEN' }],
     });
@@ -145,7 +145,7 @@ describe('wfr config show', () => {
       ['WFR_TOKEN', '(hidden)'],
       ['WFR_TOKEN_FILE', '(hidden, in /tok)'],
     ];
-    const profile = ['config.json:7', '(hidden, printed by pass with 2 arguments)'];
+    const profile = ['config.json:7', '(hidden, printed by pass …)'];
     const overridden = ([source, value]: string[]) => ` ${source} (overridden) ${value}`;
     expect(await sources()).toEqual([
       'token WFR_TOKEN (hidden)',

@@ -224,7 +224,7 @@ describe('wfr: mistakes on the command line', () => {
       'wfr help run',
     ],
     [['run', 'w', '-i', ''], '"": not an input', ''],
-    [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
+    [['watch', 'x', '--timeout', ''], '--timeout "": must be a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
   ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, message, hint) => {
     const { stdout, stderr, exitCode } = await runCli(args);
