@@ -8,9 +8,10 @@ export function baseUrlProblem(
   permission = '--allow-http',
 ): string | undefined {
   const url = parseUrl(text);
-  if (url === undefined) return schemeProblem(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return text.includes('://') ? 'must begin with https://' : schemeProblem(text);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    if (text.includes('://')) return url === undefined ? 'is not a URL' : 'must begin with https://';
+    const scheme = isLoopback(/^[^:/]*/.exec(text)?.[0] ?? '') ? 'http' : 'https';
+    return `has no scheme; use ${scheme}://${redactUrl(text)}`;
   }
   if (url.username !== '' || url.password !== '') {
     return 'must not contain a user name or password; put the token in WFR_TOKEN or a file';
@@ -21,12 +22,6 @@ export function baseUrlProblem(
     return `would send the token unencrypted; use https://, or ${permission} on a private network`;
   }
   return undefined;
-}
-
-function schemeProblem(text: string): string {
-  if (text.includes('://')) return 'is not a URL';
-  const scheme = isLoopback(/^[^:/]*/.exec(text)?.[0] ?? '') ? 'http' : 'https';
-  return `has no scheme; use ${scheme}://${redactUrl(text)}`;
 }
 
 /** Hides what may be a secret in a URL, valid or not: everything before an `@`, a query, a fragment. */

@@ -29,8 +29,6 @@ export type TokenLocation = { source: Source } & (
 export interface TokenSource {
   /** Undefined if no token is configured, or with --no-token. */
   location: TokenLocation | undefined;
-  /** The flags, variables and profiles that were searched, for messages. */
-  lookedFor: readonly string[];
   /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
   withheld?: string;
   /** The sources that are set, too. */
@@ -56,15 +54,9 @@ export function findTokenSource(sources: ServiceSources): TokenSource {
   const isProfileFirst = profile?.chosenBy.kind === 'flag' && withheld === undefined;
   const others = isProfileFirst ? [...fromProfile, ...fromVariables] : [...fromVariables, ...fromProfile];
   const [location, ...overridden] = flags.token === false ? [] : [...fromFlag, ...others];
-  const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'];
-  const lookedFor = [
-    '--token-file',
-    ...variables.map((name) => (context.env[name] === '' ? `${name} (empty)` : name)),
-    ...(profile === undefined ? [] : [`profile ${profile.name}`]),
-  ];
   return location?.source.kind === 'profile' && withheld !== undefined
-    ? { location: undefined, overridden: [], lookedFor, withheld }
-    : { location, overridden, lookedFor };
+    ? { location: undefined, overridden: [], withheld }
+    : { location, overridden };
 }
 
 function profileLocations({ settings, path, sourceOf }: Profile, context: Context): TokenLocation[] {
@@ -97,9 +89,9 @@ export interface LoadedCredentials extends Credentials {
  */
 export async function loadCredentials(sources: ServiceSources): Promise<LoadedCredentials> {
   const { flags, context } = sources;
-  const { location, lookedFor, withheld } = findTokenSource(sources);
+  const { location, withheld } = findTokenSource(sources);
   if (location === undefined) {
-    const missing = flags.token === false ? {} : { missing: missingToken(lookedFor, withheld) };
+    const missing = flags.token === false ? {} : { missing: missingToken(sources, withheld) };
     const token = async () => undefined;
     return { source: undefined, fix: undefined, token, refresh: async () => false, ...missing };
   }
@@ -186,7 +178,12 @@ class RenewableToken implements Credentials {
   }
 }
 
-function missingToken(lookedFor: readonly string[], withheld: string | undefined): WfrError {
+function missingToken({ profile, context }: ServiceSources, withheld: string | undefined): WfrError {
+  const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
+    context.env[name] === '' ? `${name} (empty)` : name,
+  );
+  const lookedFor = ['--token-file', ...variables];
+  if (profile !== undefined) lookedFor.push(`profile ${profile.name}`);
   const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
   if (withheld !== undefined) summary.push(withheld);
   return new WfrError('no-token', summary, {

@@ -83,16 +83,12 @@ export interface ConfigLocation {
 export function locateConfig(context: Context): ConfigLocation | undefined {
   const { env, home, platform } = context;
   if (env.WFR_CONFIG) return { path: resolvePath(env.WFR_CONFIG, context.cwd, context), isNamed: true };
-  const folder =
-    platform === 'win32'
-      ? env.APPDATA || join(home, 'AppData', 'Roaming')
-      : xdgConfigHome(env) || join(home, '.config');
-  return isAbsolute(folder) ? { path: join(folder, 'wfr', 'config.json'), isNamed: false } : undefined;
-}
-
-/** A relative path is to be ignored (XDG Base Directory Specification). */
-function xdgConfigHome({ XDG_CONFIG_HOME: path }: Context['env']): string | undefined {
-  return path !== undefined && isAbsolute(path) ? path : undefined;
+  // A relative path is to be ignored (XDG Base Directory Specification).
+  const xdg = isAbsolute(env.XDG_CONFIG_HOME ?? '') ? env.XDG_CONFIG_HOME : join(home, '.config');
+  const folder = platform === 'win32' ? env.APPDATA || join(home, 'AppData', 'Roaming') : xdg;
+  return folder && isAbsolute(folder)
+    ? { path: join(folder, 'wfr', 'config.json'), isNamed: false }
+    : undefined;
 }
 
 /**
@@ -130,22 +126,15 @@ export async function loadConfig(context: Context): Promise<LoadedConfig | undef
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }
 
-/** Settings that name what is run, or read and sent: in a file of another user, they would choose it. */
-const TRUSTED_SETTINGS = [
-  'tokenCommand',
-  'tokenFile',
-  'headerFile',
-  'caFile',
-  'certFile',
-  'keyFile',
-] as const;
+/** Matches a setting that names what is run, or read and sent: in a file of another user, it would choose that. */
+const TRUSTED_SETTING = /Command$|File$/;
 
 /** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
   const risk = findFileRisk(path, stats, uid);
   if (risk?.isFatal) throw new UsageError([`the config file ${path}: ${risk.message}`]);
-  const profiles = Object.values(content.profiles ?? {});
-  const trusted = TRUSTED_SETTINGS.find((name) => profiles.some((profile) => profile[name] !== undefined));
+  const names = Object.values(content.profiles ?? {}).flatMap((profile) => Object.keys(profile));
+  const trusted = names.find((name) => TRUSTED_SETTING.test(name));
   if (trusted !== undefined && isForeign(stats, uid)) {
     const harm =
       trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';

@@ -62,26 +62,20 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   ]);
 }
 
-/** Returns the parameters that the inputs of a workflow must match; undefined if the profile declares none. */
+/** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */
 export function findDeclaredWorkflow(
   workflow: string,
   { checkParameters }: { checkParameters?: boolean },
   profile: Profile | undefined,
 ): DeclaredWorkflow | undefined {
-  const parameters = checkParameters === false ? undefined : findParameters(workflow, profile);
-  return parameters && { workflow, parameters };
-}
-
-/** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */
-function findParameters(workflow: string, profile: Profile | undefined): Parameters | undefined {
+  if (checkParameters === false) return undefined;
   const named = namedWorkflows(profile);
-  const own = named.find(({ name }) => name === workflow);
-  if (own !== undefined) return own.parameters;
-  const [id, another] = idsIn(workflow);
-  if (id === undefined || another !== undefined) return undefined;
-  const declared = named.filter((one) => one.id.toLowerCase() === id && one.parameters !== undefined);
+  const [id] = idsIn(workflow);
+  const declared = named.filter((one) => one.parameters !== undefined && one.id.toLowerCase() === id);
   // Two names of one id may be for two versions of it.
-  return declared.length === 1 ? declared[0]?.parameters : undefined;
+  const only = declared.length === 1 ? declared[0] : undefined;
+  const { parameters } = named.find(({ name }) => name === workflow) ?? only ?? {};
+  return parameters && { workflow, parameters };
 }
 
 /** Returns the UUIDs in a URL, or a text that is one, in lower case. */

@@ -34,11 +34,7 @@ All settings of the file are optional:
         "workflows": {
           "invoice": {
             "id": "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e",
-            "parameters": {
-              "invoice": { "type": "document", "accept": ["application/pdf"] },
-              "customer": { "type": "string", "description": "its number" },
-              "amount?": "number"
-            }
+            "parameters": { "invoice": "document", "amount?": "number" }
           }
         }
       }
@@ -47,7 +43,8 @@ All settings of the file are optional:
 
 The parameters of a workflow are string, document, number, boolean, object or
 array, and optional with a ? after the name. With them, inputs are checked
-before anything is sent.
+before anything is sent. {"type": "document", "accept": ["application/pdf"],
+"description": "The scan"} says more of one.
 
 Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
 allowHttp, workflowIdField, resend503, interval, maxInterval. A profile's token,

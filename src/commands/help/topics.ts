@@ -106,19 +106,11 @@ Examples:
 
 const OUTPUT = `Output
 
-stdout carries the result and nothing else; messages go to stderr.
-
-  -o, --output   run, watch of one run           status
-  text           the run's output, as JSON,      a summary for people
-                 once it is FINISHED
-  json           the last Run seen, however      the Run
-                 it ended (or --json)
-  jsonl          every changed Run, one a line   the Run, on one line
-  id             the run's id, at once           the id
-
-For several runs, text prints a line for each as it ends, and json a Run on a
-line. --get <pointer> prints one value of the output, such as /lines/0/total.
-docs/output.md has the rest.
+stdout carries the result and nothing else; messages go to stderr. By default,
+-o text, it is the output of the run as JSON, once the run is FINISHED. -o json
+prints the last Run seen, however it ended, jsonl every changed Run on a line,
+and id the id of the run, at once. --get <pointer> prints one value of the
+output, such as /lines/0/total. docs/output.md has the rest.
 
 Example:
   total=$(wfr run "$workflow" invoice@scan.pdf --get /total)
@@ -186,13 +178,8 @@ function errors(): string {
   return `Errors for programs
 
 With -o json, -o jsonl or --json, whatever ends a command with an exit code
-other than 0 is one JSON line, the last of stderr, in place of the message:
-
-  {"error":{"code":"still-running","exitCode":8,"message":"…","details":[],
-  "hints":[],"retryable":false,"retryAfterMs":null,"attempts":null,
-  "runMayExist":false,"candidateId":null,"runId":"…","step":null,
-  "differs":[],"resume":"wfr watch …","service":null,
-  "runCount":1,"runs":[{"id":"…","code":"still-running"}]}}
+other than 0 is one JSON line, the last of stderr, in place of the message. It
+has one member, "error", with these members:
 
   code, exitCode     what happened, in one word: see below
   message, details   what happened, in one sentence, and more lines about it
