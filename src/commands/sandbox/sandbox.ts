@@ -219,7 +219,7 @@ function parseNumber(
 }
 
 /** Loads the workflows that the flags choose, or the built-in ones. Throws UsageError. */
-export async function loadWorkflows(
+async function loadWorkflows(
   { workflows: path, fromProfile }: SandboxFlags,
   context: Context,
 ): Promise<readonly Workflow[]> {
