@@ -3,7 +3,6 @@
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import {
   checkInputs,
-  describeMismatch,
   type InputKind,
   isBase64,
   MAX_HEAD_LENGTH,
@@ -60,17 +59,15 @@ export function checkDeclared(
   const kinds = new Map<string, InputKind | undefined>();
   for (const { name, parts, kind } of inputs.values())
     kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
-  const mismatches = checkInputs(parameters, kinds).filter(({ code }) => isComplete || code !== 'missing');
+  const mismatches = checkInputs(parameters, kinds).filter(({ isMissing }) => isComplete || !isMissing);
   const problems = mismatches.map((mismatch) => {
     const given = inputs.get(mismatch.name);
     const label = given === undefined ? subject : `${given.label}: `;
-    const fix =
-      mismatch.code === 'mistyped' && given !== undefined
-        ? describeFix(given, mismatch.parameter, mismatch.found)
-        : undefined;
-    return label + describeMismatch(mismatch, parameters) + (fix === undefined ? '' : `; ${fix}`);
+    const { message, mistyped } = mismatch;
+    const fix = mistyped && given && describeFix(given, mistyped.parameter, mistyped.found);
+    return label + message + (fix === undefined ? '' : `; ${fix}`);
   });
-  const isMissing = mismatches.some(({ code }) => code === 'missing');
+  const isMissing = mismatches.some(({ isMissing }) => isMissing);
   if (!isMissing) return problems;
   const optional = optionalItems(parameters);
   return [

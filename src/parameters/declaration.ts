@@ -100,75 +100,57 @@ export type InputKind =
   | { type: 'malformed-document'; problem: string };
 
 /** One difference between inputs and parameters. */
-export type Mismatch = { name: string } & (
-  | { code: 'missing'; parameter: Parameter }
-  | { code: 'unknown'; nearest: string | undefined }
-  | { code: 'mistyped'; parameter: Parameter; found: InputKind }
-  | { code: 'not-accepted'; parameter: Parameter; mediaType: string }
-);
+export interface Mismatch {
+  name: string;
+  message: string;
+  isMissing?: true;
+  /** Of a value of another type. */
+  mistyped?: { parameter: Parameter; found: InputKind };
+}
 
 /** Returns every difference; an input whose kind is undefined is given, but its value is not known. */
 export function checkInputs(
   parameters: Parameters,
   inputs: ReadonlyMap<string, InputKind | undefined>,
 ): Mismatch[] {
-  const mismatches: Mismatch[] = [];
-  for (const [name, parameter] of parameters) {
+  const declared = [...parameters.values()].flatMap((parameter): Mismatch[] => {
+    const { name, type, isOptional } = parameter;
     const found = inputs.get(name);
-    if (found !== undefined) mismatches.push(...checkValue(parameter, found));
-    else if (!parameter.isOptional && !inputs.has(name))
-      mismatches.push({ name, code: 'missing', parameter });
-  }
-  for (const name of inputs.keys()) {
-    if (parameters.has(name)) continue;
-    const free = [...parameters.keys()].filter((other) => !inputs.has(other));
-    const nearest = findNearest(name, free) ?? findNearest(name, parameters.keys());
-    mismatches.push({ name, code: 'unknown', nearest });
-  }
-  return mismatches;
-}
-
-const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
-  string: 'a string',
-  document: 'a document',
-  number: 'a number',
-  boolean: 'a boolean',
-  object: 'an object',
-  array: 'an array',
-  null: 'null',
-};
-
-/** Describes how an input does not match. */
-export function describeMismatch(mismatch: Mismatch, parameters: Parameters): string {
-  switch (mismatch.code) {
-    case 'missing':
-      return `missing input ${mismatch.name} (${mismatch.parameter.type})`;
-    case 'unknown': {
-      const { name, nearest } = mismatch;
-      const all = [...parameters.keys()].join(', ');
-      const known = all === '' ? 'the workflow has none' : `expected ${all}`;
-      return `unknown parameter "${name}"; ${nearest === undefined ? known : `did you mean "${nearest}"?`}`;
-    }
-    case 'not-accepted':
-      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
-    case 'mistyped': {
-      const { parameter, found } = mismatch;
-      const expected = NOUNS[parameter.type];
-      if (found.type !== 'malformed-document') return `must be ${expected}, found ${NOUNS[found.type]}`;
-      return `must be ${expected}; ${parameter.type === 'document' ? found.problem : 'found a document'}`;
-    }
-  }
+    if (found !== undefined) return checkValue(parameter, found);
+    if (isOptional || inputs.has(name)) return [];
+    return [{ name, isMissing: true, message: `missing input ${name} (${type})` }];
+  });
+  const names = [...parameters.keys()];
+  const free = names.filter((name) => !inputs.has(name));
+  const known = names.length === 0 ? 'the workflow has none' : `expected ${names.join(', ')}`;
+  const unknown = [...inputs.keys()].filter((name) => !parameters.has(name));
+  return [
+    ...declared,
+    ...unknown.map((name) => {
+      const nearest = findNearest(name, free) ?? findNearest(name, names);
+      const fix = nearest === undefined ? known : `did you mean "${nearest}"?`;
+      return { name, message: `unknown parameter "${name}"; ${fix}` };
+    }),
+  ];
 }
 
 function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
   const { name, type, accept } = parameter;
   const isDataUri = found.type === 'document' || found.type === 'malformed-document';
   // A data URI is also a string.
-  if (found.type !== type && !(type === 'string' && isDataUri))
-    return [{ name, code: 'mistyped', parameter, found }];
-  if (found.type !== 'document' || found.mediaType === undefined) return [];
-  if (type === 'string' || accept === undefined || isAccepted(found.mediaType, accept)) return [];
-  return [{ name, code: 'not-accepted', parameter, mediaType: found.mediaType }];
+  if (found.type !== type && !(type === 'string' && isDataUri)) {
+    const isMalformed = found.type === 'malformed-document' && type === 'document';
+    const actual = isMalformed ? `; ${found.problem}` : `, found ${nounOf(found.type)}`;
+    return [{ name, message: `must be ${nounOf(type)}${actual}`, mistyped: { parameter, found } }];
+  }
+  const mediaType = found.type === 'document' && type === 'document' ? found.mediaType : undefined;
+  if (mediaType === undefined || accept === undefined || isAccepted(mediaType, accept)) return [];
+  return [{ name, message: `must be ${accept.join(' or ')}, found ${mediaType}` }];
+}
+
+function nounOf(type: InputKind['type']): string {
+  if (type === 'null') return type;
+  return `${/^[ao]/.test(type) ? 'an' : 'a'} ${type.replace('malformed-', '')}`;
 }
 
 /** Returns whether a media type is one of a list, in which `image/*` stands for all images. */

@@ -7,13 +7,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
-import {
-  checkInputs,
-  describeMismatch,
-  type InputKind,
-  isBase64,
-  parseDataUriHead,
-} from '../parameters/declaration.js';
+import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
 import { isObject } from '../text/json/json-file.js';
 import { fillWorkflow, type InputValues, type Workflow } from './workflow.js';
 
@@ -181,8 +175,8 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
 function readValues(inputs: Record<string, unknown>, { parameters }: Workflow): InputValues {
   const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
   const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
-  if (parameters !== undefined && mismatches.length > 0) {
-    const problems = mismatches.map((one) => `inputs.${one.name}: ${describeMismatch(one, parameters)}`);
+  if (mismatches.length > 0) {
+    const problems = mismatches.map(({ name, message }) => `inputs.${name}: ${message}`);
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   }
   const values = new Map(Object.entries(inputs));

@@ -10,7 +10,7 @@ import { describeParameter, type Parameter } from '../../parameters/declaration.
 import type { Context } from '../../platform/context.js';
 import { REPORT_KINDS } from '../../report/formats.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
-import { isUnsafe, sanitize } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
 import { parseUrl } from '../../text/url.js';
 import { TOPICS } from '../help/topics.js';
 import { choicesOf, rawFlags } from '../shared/flags.js';
@@ -119,17 +119,14 @@ async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, contex
   const lines = candidates.flatMap((candidate) => {
     if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
     const { value, description = '' } = candidate;
-    const isPossible = value.toLowerCase().startsWith(text.toLowerCase()) && isSafeWord(value);
+    // An escaped word would be another one.
+    const isSafe = value !== '' && sanitize(value) === value;
+    const isPossible = isSafe && value.toLowerCase().startsWith(text.toLowerCase());
     if (!isPossible || (!isList && value.startsWith('-'))) return [];
     const end = hasDescriptions && description !== '' ? `\t${sanitize(description)}` : '';
     return `${prefix}${value}${end}\n`;
   });
   return lines.join('');
-}
-
-/** Returns whether a text needs no escaping: an escaped word would be another one. */
-function isSafeWord(text: string): boolean {
-  return text !== '' && ![...text].some((character) => isUnsafe(character.codePointAt(0) ?? 0));
 }
 
 type Completer = (cursor: Cursor, context: Context) => readonly Candidate[] | Promise<readonly Candidate[]>;
