@@ -98,19 +98,16 @@ function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean, unknownVa
   return url;
 }
 
-function findWarnings(baseUrl: URL, { env }: Context): string[] {
-  const warnings: string[] = [];
-  if (baseUrl.protocol === 'http:' && !isLoopback(baseUrl.hostname)) {
-    warnings.push(
-      `the connection to ${baseUrl.host} is not encrypted: others on the network can read the token and the documents`,
-    );
-  }
-  if (baseUrl.protocol === 'https:' && env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    warnings.push(
+function findWarnings({ protocol, hostname, host }: URL, { env }: Context): string[] {
+  if (protocol === 'http:' && !isLoopback(hostname))
+    return [
+      `the connection to ${host} is not encrypted: others on the network can read the token and the documents`,
+    ];
+  if (protocol === 'https:' && env.NODE_TLS_REJECT_UNAUTHORIZED === '0')
+    return [
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks: anyone can impersonate the service; unset it',
-    );
-  }
-  return warnings;
+    ];
+  return [];
 }
 
 function findResumeFlags(flags: ServiceFlags): string[] {

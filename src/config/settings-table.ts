@@ -69,7 +69,7 @@ const ROWS = {
   baseUrl: text(
     'a URL, such as "https://workflows.example.com/api/v1"',
     'The base URL of the service, with its path prefix: https, or http to this machine.',
-    { flag: '--base-url', variable: 'WFR_BASE_URL', isSensitive: true },
+    { flag: '--base-url', variable: 'WFR_BASE_URL' },
   ),
   tokenFile: file(
     'the access token',

@@ -161,12 +161,7 @@ For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 the code that all of them have; else 3.
 
 Example:
-  code=0; wfr run "$workflow" invoice@scan.pdf > output.json || code=$?
-  case $code in
-    0) echo "done" ;;
-    6) echo "check the service first" ;;
-    *) echo "failed" ;;
-  esac
+  wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?"
 `;
 }
 

@@ -33,7 +33,6 @@ function examplesIn(help: string): string[] {
     .replace(/\\\n\s+/g, '')
     .trimEnd()
     .split('\n');
-  if (lines.some((line) => line.includes('case $code'))) return [lines.join('\n')];
   return lines.map((line) => line.trim());
 }
 
