@@ -6,23 +6,8 @@ import { stripByteOrderMark } from '../text/utf8.js';
 import { readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
-const OWN_HEADERS = new Set([
-  'accept',
-  'accept-encoding',
-  'authorization',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-]);
+const OWN_HEADER =
+  /^(accept(-encoding)?|(proxy-)?authorization|connection|content-(length|type)|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
 /** A key for which the service returns the run of an earlier request (draft-ietf-httpapi-idempotency-key-header). */
 const IDEMPOTENCY_KEY = 'idempotency-key';
@@ -61,7 +46,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
   for (const { text, source } of [...inFile, ...lines]) {
     const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
     const key = name.trim().toLowerCase();
-    const isOwn = OWN_HEADERS.has(key) && !(flags.token === false && key === 'authorization');
+    const isOwn = OWN_HEADER.test(key) && !(flags.token === false && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
       problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
     } else if (isOwn) {

@@ -168,21 +168,14 @@ function parseProxy(variable: string, value: string): ProxyServer {
       'wfr help environment',
     );
   }
-  const { protocol, hostname, username, password } = url;
+  const { hostname, username, password } = url;
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:';
   const port = Number(url.port) || (protocol === 'https:' ? 443 : 80);
-  return {
-    protocol,
-    hostname: stripBrackets(hostname),
-    port,
-    authorization: basic(variable, username, password),
-  };
-}
-
-function basic(variable: string, username: string, password: string): string | undefined {
-  if (username === '' && password === '') return undefined;
+  const server = { protocol, hostname: stripBrackets(hostname), port, authorization: undefined } as const;
+  if (username === '' && password === '') return server;
   try {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    return `Basic ${Buffer.from(pair).toString('base64')}`;
+    return { ...server, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
   } catch {
     throw new UsageError([`${variable} has a user name or password that is not valid percent-encoding`]);
   }

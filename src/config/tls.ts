@@ -24,20 +24,17 @@ const CERTIFICATE =
 
 /** Returns the certificates in PEM. Throws UsageError if there is none, or one that cannot be read. */
 function findCertificates({ bytes, name }: NamedBytes): X509Certificate[] {
-  if (!bytes.includes('-----BEGIN ')) {
+  const texts = bytes.toString('latin1').match(CERTIFICATE) ?? [];
+  if (texts.length === 0) {
     throw new UsageError([
-      `${name}: is not PEM, which begins with -----BEGIN; convert it with: openssl x509 -inform der -in <file> -out <file>.pem`,
+      `${name}: has no certificate in PEM; convert one in DER with: openssl x509 -inform der -in <file> -out <file>.pem`,
     ]);
   }
   try {
-    const certificates = (bytes.toString('latin1').match(CERTIFICATE) ?? []).map(
-      (text) => new X509Certificate(text),
-    );
-    if (certificates.length > 0) return certificates;
+    return texts.map((text) => new X509Certificate(text));
   } catch (error) {
     throw new UsageError([`${name}: has a certificate that cannot be read (${errorCode(error)})`]);
   }
-  throw new UsageError([`${name}: has no certificate`]);
 }
 
 /** Decrypts the key, if necessary, and compares it with the certificate. Throws UsageError. */

@@ -120,8 +120,8 @@ describe('--cacert and caFile', () => {
 
   test.each([
     ['missing.pem', 'no such file (ENOENT)'],
-    ['empty.pem', 'the file is empty'],
-    ['der.pem', 'is not PEM'],
+    ['empty.pem', 'has no certificate in PEM'],
+    ['der.pem', 'has no certificate in PEM; convert one in DER'],
     ['key.pem', 'has no certificate'],
     ['broken.pem', 'has a certificate that cannot be read'],
     ['.', 'it is a folder'],

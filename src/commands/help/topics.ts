@@ -11,9 +11,7 @@ import { shellCommand } from '../../text/shell-quote.js';
 import { layOutTerms } from '../../text/wrap.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
-type Variables = Readonly<Record<string, string>>;
-
-const SETTINGS: Variables = {
+const VARIABLES: Readonly<Record<string, string>> = {
   WFR_BASE_URL: "the service's address, with its path prefix: https, or http to this machine",
   WFR_TOKEN: 'the access token',
   WFR_TOKEN_FILE:
@@ -23,9 +21,6 @@ const SETTINGS: Variables = {
   WFR_PROFILE: 'the profile of the config file to use',
   WFR_CONFIG:
     'the config file (default: wfr/config.json in XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA)',
-};
-
-const SURROUNDINGS: Variables = {
   'HTTPS_PROXY, HTTP_PROXY, NO_PROXY':
     'the proxy, and the hosts to reach without it; this machine is always reached directly',
   'SSL_CERT_FILE, SSL_CERT_DIR': "the system's CA certificates, as in OpenSSL; see also --cacert",
@@ -43,7 +38,7 @@ const SURROUNDINGS: Variables = {
 
 /** Returns each variable with its meaning. */
 export function environmentVariables(): { name: string; value?: string; description: string }[] {
-  return Object.entries({ ...SETTINGS, ...SURROUNDINGS }).flatMap(([names, description]) =>
+  return Object.entries(VARIABLES).flatMap(([names, description]) =>
     names.split(', ').map((text) => {
       const [name = '', value] = text.split('=');
       return { name, ...(value !== undefined && { value }), description };
@@ -51,24 +46,17 @@ export function environmentVariables(): { name: string; value?: string; descript
   );
 }
 
-/** Returns the help topic. */
-function environmentHelp(): string {
-  return `Environment
+const ENVIRONMENT = `Environment
 
 A flag overrides a variable, and both override the profile of the config file
 (see wfr help config). An empty variable counts as unset.
 
-${formatVariables(SETTINGS)}
-
-${formatVariables(SURROUNDINGS)}
+${layOutTerms(Object.entries(VARIABLES), 26).join('\n')}
 
 Examples:
   export WFR_BASE_URL=https://workflows.example.com/api/v1
   export WFR_TOKEN_FILE=~/.secrets/workflows
 `;
-}
-
-const formatVariables = (variables: Variables) => layOutTerms(Object.entries(variables), 26).join('\n');
 
 const INPUTS = `Inputs
 
@@ -207,7 +195,7 @@ export const TOPICS: ReadonlyMap<string, string> = new Map([
   ['once', ONCE],
   ['exit-codes', exitCodes()],
   ['errors', errors()],
-  ['environment', environmentHelp()],
+  ['environment', ENVIRONMENT],
 ]);
 
 /** A longer name has its description on the next line. */
@@ -227,17 +215,15 @@ export async function workflowHelp(
   const title = sanitize(`Workflow ${name} of profile ${profile.name}: ${id}`);
   const command = parameters ? exampleCommand(name, parameters) : shellCommand(['wfr', 'run', name]);
   const list = parameters
-    ? ['Parameters:', ...parametersList([...parameters.values()])]
+    ? ['Parameters:', ...(parameters.size === 0 ? ['  none'] : parametersList([...parameters.values()]))]
     : ['Its parameters are not declared; see wfr help config.'];
   return `${[title, '', 'Example:', `  ${command}`, '', ...list].join('\n')}\n`;
 }
 
 function parametersList(parameters: readonly Parameter[]): string[] {
-  if (parameters.length === 0) return ['  none'];
-  const names = parameters.map((parameter) => sanitize(itemStart(parameter)));
-  const width = Math.min(Math.max(...names.map(({ length }) => length)), MAX_NAME_WIDTH);
-  return layOutTerms(
-    parameters.map((parameter, index) => [names[index] ?? '', sanitize(describeParameter(parameter))]),
-    width + 4,
-  );
+  const rows = parameters.map((parameter) => {
+    return [sanitize(itemStart(parameter)), sanitize(describeParameter(parameter))] as const;
+  });
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return layOutTerms(rows, Math.min(width, MAX_NAME_WIDTH) + 4);
 }
