@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -402,8 +400,6 @@ describe('the checks of a config file', () => {
       stderr: expect.stringMatching(/^.*\.json is valid\.\n$/),
       exitCode: 0,
     };
-    mkdirSync(join(home, '.secrets'));
-    for (const name of ['.secrets/ghp_0123456789ab', 'x']) writeFileSync(join(home, name), 'token');
     expect(await runCli(['config', 'check'], { env, home })).toMatchObject(valid);
     expect(await runCli(['config', 'check', '--profile', 'nope'], { env })).toMatchObject({
       stderr: expect.stringMatching(/--profile nope: (there is no such profile in|.* has no profiles)/),
@@ -411,21 +407,4 @@ describe('the checks of a config file', () => {
     });
     expect((await runCli(['config', 'show'], { env })).exitCode).toBe(0);
   });
-});
-
-test('config check: a file of a token or of headers that cannot be read is a warning with its position', async () => {
-  const profiles = {
-    a: { baseUrl: 'https://h.example', tokenFile: 'token', headerFile: '~/headers' },
-    b: { baseUrl: 'https://h.example', tokenFile: 'here' },
-  };
-  const { env, path, folder } = writeTestConfig({ profiles });
-  writeFileSync(join(folder, 'here'), 'token');
-  const { stdout, stderr, exitCode } = await runCli(['config', 'check'], { env, home: folder });
-  expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 0 });
-  expect(stderr.split('\n')).toEqual([
-    `wfr: warning: ${path}:5:17: "tokenFile" "token": no such file (ENOENT)`,
-    `wfr: warning: ${path}:6:18: "headerFile" "~/headers": no such file (ENOENT)`,
-    `${path} is valid.`,
-    '',
-  ]);
 });

@@ -1,7 +1,5 @@
-/** `wfr config check`: checks the config file and the files that it names; with --connect, asks the service. */
-import { access, constants } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { type ConfigContent, checkConfig } from '../../config/check-config.js';
+/** `wfr config check`: checks the config file; with --connect, reads what it names and asks the service. */
+import { checkConfig } from '../../config/check-config.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/resolve-setting.js';
@@ -10,9 +8,7 @@ import { collectUsageErrors } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exitOfError } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
-import { describeSystemError } from '../../platform/system-error.js';
-import { type JsonFile, parseJsonFile } from '../../text/json/json-file.js';
+import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
@@ -36,13 +32,12 @@ async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, cont
     await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
   }
-  const file = parseJsonFile(read.bytes, location.path, checkConfig);
-  for (const problem of file.problems) await context.stdout.write(`${sanitize(problem)}\n`);
-  if (file.problems.length > 0) return ExitCode.usage;
+  const { problems } = parseJsonFile(read.bytes, location.path, checkConfig);
+  for (const problem of problems) await context.stdout.write(`${sanitize(problem)}\n`);
+  if (problems.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  const unreadable = await findUnreadable(file, location.path, context);
   const reporter = await Reporter.open(decidePresentation(flags, context), context);
-  for (const warning of [...warnings, ...unreadable]) reporter.warn(warning);
+  for (const warning of warnings) reporter.warn(warning);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }
@@ -82,25 +77,4 @@ function connect(flags: CheckFlags, context: Context): Promise<Exit> {
     session.reporter.error(error);
     return { runs: [], exit: exitOfError(error), failure: error };
   });
-}
-
-/** The settings of the files that are checked. */
-const FILES = ['tokenFile', 'headerFile', 'caFile', 'certFile', 'keyFile'] as const;
-
-/** Returns `path:line:column: problem` for each file of a profile that cannot be read. The config file must be valid. */
-async function findUnreadable(file: JsonFile, path: string, context: Context): Promise<string[]> {
-  const { profiles = {} } = file.value as ConfigContent;
-  const named = Object.entries(profiles).flatMap(([profile, settings]) =>
-    FILES.map((setting) => ({ profile, setting, name: settings[setting] })),
-  );
-  const problems = named.map(async ({ profile, setting, name }) => {
-    if (name === undefined) return [];
-    const { line, column } = file.placeOf(['profiles', profile, setting], 'value');
-    const place = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}`;
-    return access(resolvePath(name, dirname(path), context), constants.R_OK).then(
-      () => [],
-      (error) => [`${place}: ${describeSystemError(error)}`],
-    );
-  });
-  return (await Promise.all(problems)).flat();
 }
