@@ -86,13 +86,13 @@ function maskValue(line: string, { secrets }: Context): void {
 
 /** Every service must pass on so many characters of a tracestate (section 3.3.1.5); of longer ones, some reject all. */
 const MAX_STATE_LENGTH = 512;
+const MAX_STATE_MEMBERS = 32;
 const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}';
 /** Only later versions than 00 may have further fields (section 3.2.2). */
 const PARENT = new RegExp(`^(00-${IDS}|(?!00|ff)[0-9a-f]{2}-${IDS}(-[\\x21-\\x7e]*)?)$`);
 const STATE_KEY = '([a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})';
 const STATE_VALUE = '[\\x20-\\x2b\\x2d-\\x3c\\x3e-\\x7e]{0,255}[\\x21-\\x2b\\x2d-\\x3c\\x3e-\\x7e]';
-/** A list of at most 32 members (section 3.3.1). */
-const STATE = new RegExp(`^${STATE_KEY}=${STATE_VALUE}([ \\t]*,[ \\t]*${STATE_KEY}=${STATE_VALUE}){0,31}$`);
+const STATE_MEMBER = new RegExp(`^${STATE_KEY}=${STATE_VALUE}$`);
 
 /**
  * Returns the headers of TRACEPARENT and TRACESTATE, none with WFR_TRACE=0, or where `headers` has a traceparent; and why a
@@ -105,7 +105,14 @@ export function traceContext(
   if (!traceparent || WFR_TRACE === '0' || 'traceparent' in headers) return { headers: {}, notes: [] };
   if (!PARENT.test(traceparent)) return { headers: {}, notes: ['TRACEPARENT is invalid and not sent'] };
   if (!tracestate || 'tracestate' in headers) return { headers: { traceparent }, notes: [] };
-  if (tracestate.length <= MAX_STATE_LENGTH && STATE.test(tracestate))
-    return { headers: { traceparent, tracestate }, notes: [] };
+  if (isState(tracestate)) return { headers: { traceparent, tracestate }, notes: [] };
   return { headers: { traceparent }, notes: ['TRACESTATE is invalid or too long, and not sent'] };
+}
+
+/** Returns whether a text is a tracestate (section 3.3.1). */
+function isState(text: string): boolean {
+  const members = text.split(',').map((member) => member.trim());
+  const keys = new Set(members.map((member) => member.split('=', 1)[0]));
+  const isShort = text.length <= MAX_STATE_LENGTH && members.length <= MAX_STATE_MEMBERS;
+  return isShort && keys.size === members.length && members.every((member) => STATE_MEMBER.test(member));
 }

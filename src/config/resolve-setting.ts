@@ -11,11 +11,8 @@ import { type ProfileSettings, SETTINGS } from './settings-table.js';
 /** The settings with one value; credentials.ts resolves the token. */
 export type SettingName = Exclude<keyof ProfileSettings, 'tokenFile' | 'tokenCommand' | 'workflows'>;
 
-/** The flags of settings, not parsed yet. */
-type SettingFlags = Pick<ProfileSettings, SettingName>;
-
 /** The flags of every command that connects to the service, not parsed yet. */
-export interface ServiceFlags extends ProfileFlags, SettingFlags {
+export interface ServiceFlags extends ProfileFlags, Pick<ProfileSettings, SettingName> {
   tokenFile?: string;
   /** False for --no-token. */
   token?: boolean;
@@ -23,15 +20,10 @@ export interface ServiceFlags extends ProfileFlags, SettingFlags {
 }
 
 /** Where the settings of a command come from. */
-export interface SettingSources {
-  flags: SettingFlags;
+export interface ServiceSources {
+  flags: ServiceFlags;
   profile: Profile | undefined;
   context: Context;
-}
-
-/** Where the settings of a command come from that connects to the service. */
-export interface ServiceSources extends SettingSources {
-  flags: ServiceFlags;
 }
 
 /** A value that is not parsed yet. */
@@ -41,7 +33,7 @@ export interface RawSetting {
 }
 
 /** Returns the value of a setting; undefined if it is not set and has no default. Throws UsageError for an invalid one. */
-export function resolveSetting(name: SettingName, sources: SettingSources): RawSetting | undefined {
+export function resolveSetting(name: SettingName, sources: ServiceSources): RawSetting | undefined {
   const [value] = settingValues(name, sources);
   if (value === undefined) return undefined;
   const { pattern, enum: choices, title, isSensitive } = SETTINGS[name];
@@ -52,7 +44,7 @@ export function resolveSetting(name: SettingName, sources: SettingSources): RawS
 }
 
 /** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
-export function settingValues(name: SettingName, sources: SettingSources): RawSetting[] {
+export function settingValues(name: SettingName, sources: ServiceSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
   const values: { value: string | boolean | undefined; source: Source }[] = [
@@ -140,7 +132,7 @@ export async function resolveWaitSettings(sources: ServiceSources): Promise<Wait
 }
 
 /** Returns what gives the page of a run at the service in use, for people; undefined if it has none. */
-export function resolveRunPages(sources: SettingSources) {
+export function resolveRunPages(sources: ServiceSources) {
   const template = resolveSetting('runUrl', sources)?.text;
   // An id with a lone surrogate has no URL.
   return (id: string) =>

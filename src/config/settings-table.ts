@@ -23,9 +23,8 @@ export interface Setting extends Schema {
 const SECRET =
   /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]{1,999}\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]{0,99}\d)[\w-]{10}|[A-Za-z][\w+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/
     .source;
-const PATH = new RegExp(`^(?!Bearer |${SECRET})[^\\u0000]+$`);
-/** An argument may be a script, so a secret may follow every character that cannot be part of a longer name. */
-const ARGUMENT = new RegExp(
+/** A path or an argument, which may be a script: a secret may follow what cannot be part of a longer name. */
+const WITHOUT_SECRET = new RegExp(
   `^(?!\\s*([Aa]uthorization\\s*:|Bearer )|([\\s\\S]*(//|[^\\w./-]))?${SECRET})[^\\u0000]+$`,
 );
 const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
@@ -54,7 +53,7 @@ const file = (content: string, description: string, rest: Partial<Setting> = {})
   text(
     `the path of a file with ${content}`,
     `${description} "~/" is your home folder; other paths are relative to this file. For the origin of baseUrl alone.`,
-    { pattern: PATH, requires: ['baseUrl'], isSensitive: true, ...rest },
+    { pattern: WITHOUT_SECRET, requires: ['baseUrl'], isSensitive: true, ...rest },
   );
 
 const WORKFLOW_UUID = text(
@@ -84,7 +83,7 @@ const ROWS = {
       ' for up to 60 s, when a token is needed and again when the service rejects the token. The token is sent only to' +
       ' the origin of baseUrl.',
     minItems: 1,
-    items: text('a string', 'The command or an argument.', { pattern: ARGUMENT, isSensitive: true }),
+    items: text('a string', 'The command or an argument.', { pattern: WITHOUT_SECRET, isSensitive: true }),
     requires: ['baseUrl'],
     isSensitive: true,
   },

@@ -5,15 +5,15 @@ import { declare, type Parameters } from '../parameters/declaration.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
 import type { Profile } from './profile.js';
-import { isOn, resolveSetting, type SettingSources } from './resolve-setting.js';
+import { isOn, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
-export function resolveWorkflowIdField(sources: SettingSources): WorkflowIdFieldChoice {
+export function resolveWorkflowIdField(sources: ServiceSources): WorkflowIdFieldChoice {
   return resolveSetting('workflowIdField', sources)?.text as WorkflowIdFieldChoice;
 }
 
 /** Returns whether a trigger may be sent again after a 503 with Retry-After. */
-export function mayResend503(sources: SettingSources): boolean {
+export function mayResend503(sources: ServiceSources): boolean {
   return isOn(resolveSetting('resend503', sources));
 }
 

@@ -11,7 +11,6 @@ import {
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
-  type SettingSources,
   settingValues,
 } from '../../config/resolve-setting.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
@@ -176,7 +175,7 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   return [{ name: 'profile', values: chosen }, ...settings];
 }
 
-function plainSetting(name: SettingName, sources: SettingSources): EffectiveSetting {
+function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {
   const set = settingValues(name, sources).filter(
     ({ source }, index) => index === 0 || source.kind !== 'default',
   );
