@@ -79,15 +79,11 @@ export class Gate implements RequestGate {
   /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
   #streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
   #unreachableRows = 0;
-  #stopReason: readonly string[] | undefined;
+  /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
+  stopReason: readonly string[] | undefined;
 
   constructor(private readonly options: GateOptions) {
     this.#limiter = new RateLimiter(options.rate, options.clock);
-  }
-
-  /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
-  get stopReason(): readonly string[] | undefined {
-    return this.#stopReason;
   }
 
   /** What requests wait for; undefined while they need not. */
@@ -150,7 +146,7 @@ export class Gate implements RequestGate {
   rowEnded(exit: Exit, error: Facts | undefined): void {
     const isUnreachable = exit === ExitCode.unreachable && error?.code !== 'no-such-run';
     this.#unreachableRows = isUnreachable ? this.#unreachableRows + 1 : 0;
-    this.#stopReason ??= this.#reasonAfterRow(exit, error);
+    this.stopReason ??= this.#reasonAfterRow(exit, error);
   }
 
   /** Ends the timers. */
@@ -168,7 +164,7 @@ export class Gate implements RequestGate {
     this.#streak = { why, count: why === this.#streak.why ? this.#streak.count + 1 : 1 };
     if (!isUnknown || this.#streak.count < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
-    this.#stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
+    this.stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
   }
 
   #reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {

@@ -19,7 +19,8 @@ export function isTooBusy(status: number, retryAfter: number | undefined): boole
 }
 
 export class RateLimiter {
-  #rate: number;
+  /** The current rate, in requests a second. */
+  rate: number;
   /** The normal rate; without a limit, the rate measured at the first rejection. */
   #normalRate: number;
   #nextAt = 0;
@@ -39,14 +40,9 @@ export class RateLimiter {
     private readonly limit: number,
     private readonly clock: Clock,
   ) {
-    this.#rate = limit;
+    this.rate = limit;
     this.#normalRate = limit;
     this.#countedSince = clock.monotonic();
-  }
-
-  /** The current rate, in requests a second. */
-  get rate(): number {
-    return this.#rate;
   }
 
   /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
@@ -77,20 +73,20 @@ export class RateLimiter {
     this.#lastRejection = now;
     // During the pause nothing is sent, so its end says nothing about the rate.
     this.#lastRise = now + pause;
-    if (!Number.isFinite(this.#rate)) {
+    if (!Number.isFinite(this.rate)) {
       this.#normalRate = Math.max(1, (this.#sent / Math.max(1, now - this.#countedSince)) * 1_000);
-      this.#rate = this.#normalRate;
+      this.rate = this.#normalRate;
     }
-    this.#rate = Math.max(this.#rate / 2, this.#normalRate * MIN_RATE_SHARE);
+    this.rate = Math.max(this.rate / 2, this.#normalRate * MIN_RATE_SHARE);
   }
 
   #recover(now: number): void {
-    if (this.#rate >= this.limit || now < this.#lastRise) return;
+    if (this.rate >= this.limit || now < this.#lastRise) return;
     const seconds = (now - this.#lastRise) / 1_000;
     this.#lastRise = now;
-    this.#rate = Math.min(this.#rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.limit);
-    if (!Number.isFinite(this.limit) && this.#rate > this.#normalRate * 2)
-      this.#rate = Number.POSITIVE_INFINITY;
+    this.rate = Math.min(this.rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.limit);
+    if (!Number.isFinite(this.limit) && this.rate > this.#normalRate * 2)
+      this.rate = Number.POSITIVE_INFINITY;
   }
 
   async #waitForTurn(signal: AbortSignal): Promise<void> {
@@ -100,7 +96,7 @@ export class RateLimiter {
       const now = this.clock.monotonic();
       if (this.#nextAt <= now) {
         this.#sent++;
-        this.#nextAt = now + (Number.isFinite(this.#rate) ? 1_000 / this.#rate : 0);
+        this.#nextAt = now + (Number.isFinite(this.rate) ? 1_000 / this.rate : 0);
         return;
       }
       this.#wake = new AbortController();

@@ -86,14 +86,16 @@ export class BatchRun {
       if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
       const isLeft = ROW_STATES[state].again === 'send';
-      const count = isLeft ? (this.#ended.get(state) ?? 0) : known - (state === 'unknown' ? awaiting : 0);
+      const count = isLeft
+        ? (this.#ended.get(state) ?? 0)
+        : known - (state === 'unknown' ? awaiting.size : 0);
       const word = wordOf(shownState(state));
       ended.set(word, (ended.get(word) ?? 0) + count);
     }
     return {
       total: this.source.total,
       ended: [...ended].filter(([, count]) => count > 0),
-      running: rows.count('running') + awaiting,
+      running: rows.count('running') + awaiting.size,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
       wait: this.tools.gate.wait,
     };

@@ -175,13 +175,9 @@ async function sendRows(
 /** Records what the user found out about unknown rows. Throws what adoptRuns throws. */
 async function settle({ adoptions }: BatchPlan, log: Log, session: Session): Promise<void> {
   const unknown = adoptions.filter(({ row }) => log.rows.recordedState(row) === 'unknown');
-  const withoutRun = unknown.filter(({ id }) => id === NO_RUN);
-  await adoptRuns(
-    unknown.filter((adoption) => !withoutRun.includes(adoption)),
-    log,
-    session,
-  );
-  for (const { row } of withoutRun) await log.commit({ event: 'uncreated', row });
+  const found = unknown.filter(({ id }) => id !== NO_RUN);
+  await adoptRuns(found, log, session);
+  for (const { row, id } of unknown) if (id === NO_RUN) await log.commit({ event: 'uncreated', row });
 }
 
 /** The longest command line that is printed to be pasted. */

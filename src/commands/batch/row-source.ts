@@ -151,8 +151,8 @@ export class RowSource {
       }
       const isNew = !recorded.keys.has(row);
       const isNamed = why !== undefined || !recorded.hasLabel(row, label);
-      const hasMoved = (place ?? recorded.places.hex(row)) !== recorded.places.hex(row);
-      const isRewritten = (written.hex(at) ?? recorded.written.hex(row)) !== recorded.written.hex(row);
+      const hasMoved = places.has(at) && !places.at(at).equals(recorded.places.at(row));
+      const isRewritten = written.has(at) && !written.at(at).equals(recorded.written.at(row));
       if (isNew || isNamed || hasMoved || isRewritten)
         yield {
           ...{ event: 'recorded', row, key: (isNew ? keys.hex(at) : recorded.keys.hex(row)) ?? '' },

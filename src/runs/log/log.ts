@@ -37,7 +37,8 @@ export class Log {
   readonly recorded = new RecordedRows();
   /** Aborts with an OutputError when nothing more can be written. */
   readonly failed: AbortSignal;
-  readonly #awaiting = new Set<number>();
+  /** The rows that were sent by this process and wait for the response. */
+  readonly awaiting = new Set<number>();
 
   /** `observe` is called with each event of a row, at its time (ms since 1970). */
   constructor(
@@ -46,11 +47,6 @@ export class Log {
     private readonly observe: (event: RowEvent, time: number) => void = () => {},
   ) {
     this.failed = sink.failed;
-  }
-
-  /** How many rows were sent by this process and wait for the response. */
-  get awaiting(): number {
-    return this.#awaiting.size;
   }
 
   /** Applies an event, and queues its line. */
@@ -87,8 +83,7 @@ export class Log {
       refused: (error, isFinal) => {
         // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
         const isKnown = error.code === 'not-triggered' && this.rows.state(row) === 'unreachable';
-        if ((isFinal && !isKnown) || this.#awaiting.has(row))
-          this.recordRefusal(row, error, isFinal, secrets);
+        if ((isFinal && !isKnown) || this.awaiting.has(row)) this.recordRefusal(row, error, isFinal, secrets);
       },
       unknown: (error) => {
         const facts = factsOf(error);
@@ -100,7 +95,7 @@ export class Log {
         const candidateId = secrets.mask(id);
         const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
         this.record({ event: 'unknown', row, code: 'unknown-outcome', reason, candidateId });
-        this.#awaiting.add(row);
+        this.awaiting.add(row);
       },
     };
   }
@@ -137,8 +132,8 @@ export class Log {
     this.recorded.apply(event);
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
-    if (event.event === 'sent') this.#awaiting.add(event.row);
-    else this.#awaiting.delete(event.row);
+    if (event.event === 'sent') this.awaiting.add(event.row);
+    else this.awaiting.delete(event.row);
     this.observe(event, this.now());
   }
 

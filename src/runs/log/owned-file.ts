@@ -3,7 +3,7 @@
  * owns the file (lock.ts) and that the path still leads to it; otherwise nothing more is written.
  */
 import { setMaxListeners } from 'node:events';
-import { type BigIntStats, constants, promises } from 'node:fs';
+import { constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
@@ -160,7 +160,11 @@ export class OwnedFile {
 
   /** Throws OutputError if this process lost the file. `ownBytes` is what it has appended since the last check. */
   async #assertOurs(ownBytes: Uint8Array): Promise<void> {
-    const [opened, atPath] = await Promise.all([this.handle.stat({ bigint: true }), this.#statPath()]);
+    const opened = await this.handle.stat({ bigint: true });
+    const atPath = await promises.stat(this.options.path, { bigint: true }).catch((error) => {
+      const isMissing = errorCode(error) === 'ENOENT';
+      return this.#lose(isMissing ? `it was removed or renamed; ${RESTORE}` : describeSystemError(error));
+    });
     if (fileId(opened) !== fileId(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
     const size = Number(opened.size);
     const expected = this.end + ownBytes.length;
@@ -170,18 +174,6 @@ export class OwnedFile {
       );
     if (size > expected) await this.#readAppended(size, ownBytes);
     else this.end = size;
-  }
-
-  async #statPath(): Promise<BigIntStats> {
-    return promises
-      .stat(this.options.path, { bigint: true })
-      .catch((error) =>
-        this.#lose(
-          errorCode(error) === 'ENOENT'
-            ? `it was removed or renamed; ${RESTORE}`
-            : describeSystemError(error),
-        ),
-      );
   }
 
   /** Checks what others have appended before and after `ownBytes`. Throws OutputError. */
