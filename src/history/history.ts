@@ -69,14 +69,9 @@ export function namesInList(
   });
 }
 
-type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
-
-/** More or longer names could make a record too long for one atomic write. */
-const MAX_NAMES = 50;
-const MAX_NAME_LENGTH = 100;
-const MAX_LABEL_LENGTH = 200;
-/** Records that are written at once, between which the log may be rotated. */
-const MAX_RECORDS = 100;
+/** More or longer texts could make a record too long for one atomic write. */
+const MAX_INPUTS = 50;
+const MAX_LENGTH = 200;
 
 /** The history could not be written in time. */
 export class HistoryTimeoutError extends Error {
@@ -108,22 +103,21 @@ export class History {
     const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = context.env;
     const configured = [XDG_STATE_HOME, context.platform === 'win32' ? LOCALAPPDATA : undefined];
     const inHome = join(context.home, '.local', 'state');
-    const candidates = [...configured, inHome];
     // A relative path is to be ignored (XDG Base Directory Specification).
-    const state = candidates.find((path) => path !== undefined && isAbsolute(path));
-    const isKept = WFR_HISTORY !== '0' && state !== undefined;
+    const state = [...configured, inHome].find((path) => path !== undefined && isAbsolute(path));
+    if (WFR_HISTORY === '0' || state === undefined) return new History(undefined, context);
     const home = state === inHome ? context.home : undefined;
-    return new History(isKept ? { path: join(state, 'wfr'), uid: context.uid, home } : undefined, context);
+    return new History({ path: join(state, 'wfr'), uid: context.uid, home }, context);
   }
 
   /** Records a run that the service accepted, in the background. */
   recordTrigger(run: Omit<PastRun, 'triggered'>): void {
-    const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
-    const triggered = new Date(this.context.clock.now()).toISOString();
-    const status = run.status && this.context.secrets.mask(run.status);
-    const [label, version] = [run.label, run.version].map(
-      (text) => (text && this.context.secrets.mask(text).slice(0, MAX_LABEL_LENGTH)) || undefined,
-    );
+    const { clock, secrets } = this.context;
+    const short = (text: string | undefined) =>
+      (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
+    const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
+    const [status, label, version] = [run.status, run.label, run.version].map(short);
+    const triggered = new Date(clock.now()).toISOString();
     this.#append({ ...run, inputs, status, triggered, label, version });
   }
 
@@ -132,15 +126,15 @@ export class History {
    * triggered it.
    */
   recordStatus(
-    { id, baseUrl, status: unmasked }: StatusRecord,
-    { isNew: isKnownToBeNew = false } = {},
+    { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
+    { isNew = false } = {},
   ): void {
-    const status = unmasked && this.context.secrets.mask(unmasked);
-    if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
+    const status = raw && this.context.secrets.mask(raw);
+    if (isNew) return this.#append({ id, baseUrl, status });
     this.#inBackground(async () => {
       const known = (await this.#readOnce()).get(keyOf({ id, baseUrl }));
-      const isNew = known !== undefined && known.status !== status;
-      return isNew ? this.#write([{ id, baseUrl, status }]) : undefined;
+      const isNews = known !== undefined && known.status !== status;
+      return isNews ? this.#write([{ id, baseUrl, status }]) : undefined;
     });
   }
 
@@ -152,15 +146,10 @@ export class History {
     return this.#inTime(this.#writes, new HistoryTimeoutError());
   }
 
-  /** Returns the runs at a service, the latest first; none if the disk does not respond in time. */
-  async runsAt(baseUrl: URL): Promise<PastRun[]> {
-    const runs = await this.#inTime(this.readRuns(), []);
-    return runs.filter((run) => run.baseUrl === baseUrl.href);
-  }
-
-  /** Returns the runs at a service, by their ids. */
+  /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
   async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
-    return new Map((await this.runsAt(baseUrl)).map((run) => [run.id, run]));
+    const runs = await this.#inTime(this.readRuns(), []);
+    return new Map(runs.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
   }
 
   async #inTime<T>(work: Promise<T>, late: T): Promise<T> {
@@ -192,12 +181,12 @@ export class History {
 
   #append(record: object): void {
     this.#queue.push(record);
-    this.#inBackground(() => this.#write(this.#queue.splice(0, MAX_RECORDS)));
+    this.#inBackground(() => this.#write(this.#queue.splice(0)));
   }
 
   async #write(records: readonly object[]): Promise<unknown> {
     if (this.log === undefined || records.length === 0) return undefined;
-    return appendRecords(this.log, records, this.context.clock.now());
+    return appendRecords(this.log, records, this.context.clock.now()).catch((error) => error);
   }
 }
 
@@ -226,46 +215,32 @@ function isTriggered(record: Record<string, unknown>): record is Record<string, 
 
 /** The fewest characters that stand for a UUID. */
 const MIN_TYPED = 4;
-/** The fewest characters that are shown of one: its first group. */
-const MIN_SHOWN = 8;
+/** The lengths to which a UUID is shortened: the ends of its groups. */
+const SHOWN = [8, 13, 18, 23];
 
 /** Returns whether a text may be meant as the beginning of a UUID. */
 export function isShortId(text: string): boolean {
   return text.length >= MIN_TYPED && isUuidPrefix(text);
 }
 
-/** Returns a function that finds the UUIDs among `ids` that begin with a short id, in either case; none if it is an id itself. */
-export function shortIdFinder(ids: readonly string[]): (shortId: string) => string[] {
-  const exact = new Set(ids);
-  const uuids = ids.filter(isUuid).map((id) => [id, id.toLowerCase()] as const);
-  return (shortId) => {
-    const start = shortId.toLowerCase();
-    return exact.has(shortId) ? [] : uuids.filter(([, key]) => key.startsWith(start)).map(([id]) => id);
-  };
+/** Returns the UUIDs among `ids` that a short id begins, in either case; none if it is an id itself. */
+export function findByStart(shortId: string, ids: readonly string[]): string[] {
+  const start = shortId.toLowerCase();
+  if (!isShortId(shortId) || ids.includes(shortId)) return [];
+  return ids.filter((id) => isUuid(id) && id.toLowerCase().startsWith(start));
 }
 
-/** Returns a function that shortens a UUID to the beginning that stands for it among `ids`; other ids are left unchanged. */
+/** Returns a function that shortens a UUID to groups that no other of `ids` begins with; other ids are left unchanged. */
 export function idShortener(ids: readonly string[]): (id: string) => string {
-  const unique = [...new Set(ids)].map((id) => [id, id.toLowerCase()] as const);
-  unique.sort(([, one], [, other]) => (one < other ? -1 : Number(one > other)));
-  const sorted = unique.map(([, key]) => key);
-  const positions = new Map(unique.map(([id], index) => [id, index]));
+  const counts = new Map<string, number>();
+  const startOf = (id: string, length: number) => id.slice(0, length).toLowerCase();
+  for (const id of new Set(ids))
+    for (const start of new Set(SHOWN.map((length) => startOf(id, length))))
+      counts.set(start, (counts.get(start) ?? 0) + 1);
   return (id) => {
-    if (!isUuid(id)) return id;
-    const key = id.toLowerCase();
-    const position = positions.get(id) ?? 0;
-    // Of all other ids, the neighbours in the order have most in common with this one.
-    const shared = [sorted[position - 1], sorted[position + 1]].map((other) =>
-      sharedLength(key, other ?? ''),
-    );
-    return id.slice(0, Math.max(MIN_SHOWN, ...shared.map((length) => length + 1)));
+    const length = SHOWN.find((one) => counts.get(startOf(id, one)) === 1);
+    return isUuid(id) ? id.slice(0, length) : id;
   };
-}
-
-function sharedLength(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length++;
-  return length;
 }
 
 const CURRENT = 'history.jsonl';
@@ -295,27 +270,22 @@ async function openFolder({ path, uid }: LogFolder): Promise<string> {
   return real;
 }
 
-/** Appends records at the time `now` (ms since 1970). Resolves with the error if one cannot be written, else undefined. */
-async function appendRecords(log: LogFolder, records: readonly object[], now: number): Promise<unknown> {
+/** Appends records at the time `now` (ms since 1970). */
+async function appendRecords(log: LogFolder, records: readonly object[], now: number): Promise<void> {
   const { home } = log;
+  if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
+  const risk = await findFolderRisk(log.path, log.uid);
+  if (risk !== undefined) throw new Error(risk);
+  await mkdirp(log.path, 0o700);
+  const folder = await openFolder(log);
+  const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+  const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
   try {
-    if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
-    const risk = await findFolderRisk(log.path, log.uid);
-    if (risk !== undefined) throw new Error(risk);
-    await mkdirp(log.path, 0o700);
-    const folder = await openFolder(log);
-    const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
-    try {
-      // The first line feed ends a partial record, if another process was killed while writing it.
-      for (const record of records) await file.appendFile(`\n${sanitizeJson(record)}\n`);
-      if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now);
-    } finally {
-      await file.close();
-    }
-    return undefined;
-  } catch (error) {
-    return error;
+    // The first line feed ends a partial record, if another process was killed while writing it.
+    for (const record of records) await file.appendFile(`\n${sanitizeJson(record)}\n`);
+    if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now).catch(() => {});
+  } finally {
+    await file.close();
   }
 }
 
@@ -323,48 +293,42 @@ async function appendRecords(log: LogFolder, records: readonly object[], now: nu
 async function readRecords(log: LogFolder): Promise<Record<string, unknown>[]> {
   const folder = await openFolder(log).catch(() => undefined);
   if (folder === undefined) return [];
-  const texts = await Promise.all([OLDER, CURRENT].map((name) => readText(join(folder, name))));
-  return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
+  const texts = await Promise.all(
+    [OLDER, CURRENT].map((name) => readText(join(folder, name)).catch(() => '')),
+  );
+  // Every other line is empty, and an exception takes longer than a record.
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+  return lines.flatMap((line) => {
+    try {
+      const record: unknown = JSON.parse(line);
+      return typeof record === 'object' && record !== null ? [record as Record<string, unknown>] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 async function readText(path: string): Promise<string> {
+  const file = await promises.open(path, constants.O_RDONLY | SAFELY);
   try {
-    const file = await promises.open(path, constants.O_RDONLY | SAFELY);
-    try {
-      return (await file.stat()).isFile() ? await file.readFile('utf8') : '';
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return '';
+    return (await file.stat()).isFile() ? await file.readFile('utf8') : '';
+  } finally {
+    await file.close();
   }
 }
 
-function parseRecord(line: string): Record<string, unknown>[] {
-  // Every other line is empty, and an exception takes longer than a record.
-  if (line === '') return [];
-  try {
-    const record: unknown = JSON.parse(line);
-    return typeof record === 'object' && record !== null ? [record as Record<string, unknown>] : [];
-  } catch {
-    return [];
-  }
-}
-
-/** Of several processes that find the file too large, the one with the lock checks again and renames it. */
+/** Of several processes that find the file too large, the one that makes the lock checks again and renames it. */
 async function rotate(folder: string, now: number): Promise<void> {
-  const lock = join(folder, LOCK);
-  const lockFile = await promises.open(lock, 'wx', 0o600).catch(() => undefined);
-  if (lockFile === undefined) {
-    const { mtimeMs } = await promises.stat(lock);
-    if (now - mtimeMs > LOCK_TIMEOUT) await promises.unlink(lock);
+  const [lock, current] = [join(folder, LOCK), join(folder, CURRENT)];
+  try {
+    await promises.mkdir(lock);
+  } catch {
+    if (now - (await promises.stat(lock)).mtimeMs > LOCK_TIMEOUT) await promises.rmdir(lock);
     return;
   }
   try {
-    const current = join(folder, CURRENT);
     if ((await promises.stat(current)).size > MAX_SIZE) await promises.rename(current, join(folder, OLDER));
   } finally {
-    await lockFile.close();
-    await promises.unlink(lock);
+    await promises.rmdir(lock);
   }
 }

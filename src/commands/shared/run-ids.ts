@@ -5,7 +5,7 @@ import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { History, isShortId, shortIdFinder } from '../../history/history.js';
+import { findByStart, History, isShortId } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
 import { decidePresentation } from '../../view/presentation.js';
@@ -54,7 +54,7 @@ async function resolvePastRuns(
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const notes: string[] = [];
-  const findUuids = shortIdFinder(runs.map(({ id }) => id));
+  const known = runs.map(({ id }) => id);
   const ids = raw.map((text) => {
     const [, word, workflow] = /^(@[^:]*)(?::(.+))?$/s.exec(text) ?? [];
     if (word === '@last') {
@@ -65,7 +65,7 @@ async function resolvePastRuns(
     }
     if (word !== undefined && findNearest(word, ['@last']) !== undefined)
       problems.push(`${text}: is not a run id; did you mean @last?`);
-    const [uuid, ...others] = isShortId(text) ? findUuids(text) : [];
+    const [uuid, ...others] = findByStart(text, known);
     if (uuid === undefined) return text;
     if (others.length > 0)
       notes.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);

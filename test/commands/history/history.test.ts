@@ -89,7 +89,7 @@ describe('history: recording and listing runs', () => {
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
       stderr:
-        '20 of 22 runs; for all: wfr history --limit 22\n' +
+        '20 of 22 runs; for all, add --limit 22\n' +
         'Each status is as last seen; to ask the service: wfr status <id>\n',
       exitCode: 0,
     });
@@ -97,7 +97,7 @@ describe('history: recording and listing runs', () => {
     expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}now {2}slow v1$/);
     expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
     expect((await wfr('history', '-n', '3', '--status', 'pending', '--workflow', SLOW)).stderr).toContain(
-      `3 of 22 runs; for all: wfr history --status pending --workflow ${SLOW} --limit 22\n`,
+      '3 of 22 runs; for all, add --limit 22\n',
     );
     const { stdout: rows } = await wfr('history', '-o', 'jsonl', '-n', '22');
     expect(
@@ -193,7 +193,7 @@ describe('history: recording and listing runs', () => {
       const lock = join(file, '..', 'history.lock');
       const older = join(file, '..', 'history.1.jsonl');
       writeFileSync(file, `${readFileSync(file, 'utf8')}${' '.repeat(256 * 1024)}\n`);
-      writeFileSync(lock, '');
+      mkdirSync(lock);
       const time = (clock.now() - age) / 1_000;
       utimesSync(lock, time, time);
       await wfr('run', '-d', SLOW, 'label=x');

@@ -190,7 +190,7 @@ describe('results --rows', () => {
         .split('\n')
         .map((line) => JSON.parse(line)),
     ).toMatchObject([{ row: 2, outcome: 'running', table: { a: 'x', b: '' }, output: null }]);
-    expect(stderr).toContain('warning: 1 row of the results is not in -');
+    expect(stderr).toContain('warning: not in the table of --rows: 1 row of the results');
   });
 });
 

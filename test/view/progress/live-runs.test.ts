@@ -57,11 +57,11 @@ describe('the live table of several runs', () => {
     const { stderr } = await watch(IDS, {}, ['order-1']);
     const shown = frames(stderr).map((lines) => lines.slice(1));
     expect(shown).toContainEqual([
-      expect.stringMatching(/^ {2}10fa8c1e-2 {2}invoice {6}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
-      expect.stringMatching(/^ {2}20fa8c1e {4}rows\.csv:12 {2}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
+      expect.stringMatching(/^ {2}10fa8c1e-2f57 {2}invoice {6}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
+      expect.stringMatching(/^ {2}20fa8c1e {7}rows\.csv:12 {2}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
     ]);
     expect(shown).toContainEqual([
-      expect.stringMatching(/^ {2}20fa8c1e {4}rows\.csv:12 {2}RUNNING {3}█{9}░{3} {2}3\/4 {2}\d+s$/),
+      expect.stringMatching(/^ {2}20fa8c1e {7}rows\.csv:12 {2}RUNNING {3}█{9}░{3} {2}3\/4 {2}\d+s$/),
     ]);
     expect(shown.flat().filter((line) => line.includes('FINISHED'))).toEqual([]);
   });
@@ -69,9 +69,9 @@ describe('the live table of several runs', () => {
   test('a run that has not been read is waiting, and its time is that of the command', async () => {
     const { stderr } = await watch(IDS);
     expect(frames(stderr)[0]?.slice(1)).toEqual([
-      '  10fa8c1e-2  invoice      waiting  1s',
-      '  20fa8c1e    rows.csv:12  waiting  1s',
-      '  order-1                  waiting  1s',
+      '  10fa8c1e-2f57  invoice      waiting  1s',
+      '  20fa8c1e       rows.csv:12  waiting  1s',
+      '  order-1                     waiting  1s',
     ]);
   });
 
@@ -108,9 +108,9 @@ describe('the end of several runs', () => {
     const { stdout, stderr, exitCode } = await watch(IDS, { stdoutTerminal: 100 });
     expect(exitCode).toBe(0);
     expect(stripVTControlCharacters(stdout).trimEnd().split('\n').sort()).toEqual([
-      '10fa8c1e-2  FINISHED  4/4    26s ago               invoice',
-      '20fa8c1e    FINISHED  4/4    26s ago  rows.csv:12  invoice',
-      'order-1     FINISHED  4/4    26s ago               v1',
+      '10fa8c1e-2f57  FINISHED  4/4    26s ago               invoice',
+      '20fa8c1e       FINISHED  4/4    26s ago  rows.csv:12  invoice',
+      'order-1        FINISHED  4/4    26s ago               v1',
     ]);
     expect(stderr).not.toContain('Finished: run');
     expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
