@@ -1,15 +1,9 @@
 /** Compares inputs with the parameters that a profile declares, and says how to correct what the user wrote. */
 
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
-import {
-  checkInputs,
-  type InputKind,
-  isBase64,
-  MAX_HEAD_LENGTH,
-  parseDataUriHead,
-} from '../parameters/declaration.js';
+import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
-import { decodeStart, decodeString } from '../text/json/members.js';
+import { decodeString } from '../text/json/members.js';
 import { shellCommand } from '../text/shell-quote.js';
 import {
   type ColumnHeader,
@@ -80,23 +74,16 @@ export function checkDeclared(
 /** Returns the columns of a table as inputs, with what their separators say about all cells. */
 export function columnInputs({ label, headers }: Columns, { parameters }: DeclaredWorkflow): GivenInput[] {
   return headers.map(({ text, name, separator, mediaType }) => {
-    const kind = kindOfColumn(separator, mediaType);
-    // A cell may have a data URI.
-    const isOpen = kind?.type === 'string' && parameters.get(name)?.type === 'document';
-    const given = { name, kind: isOpen ? undefined : kind };
+    // The type of JSON is unknown, and a text may be the data URI of a document.
+    const isOpen = separator.endsWith(':=') || parameters.get(name)?.type === 'document';
+    const ofText: InputKind | undefined = isOpen ? undefined : { type: 'string' };
+    const given = { name, kind: separator === '@' ? ({ type: 'document', mediaType } as const) : ofText };
     return text === '' ? { ...given, label } : { ...given, label: `${label}: ${text}`, isCell: true };
   });
 }
 
-function kindOfColumn(separator: string, mediaType: string | undefined): InputKind | undefined {
-  if (separator === '@') return { type: 'document', mediaType };
-  return separator.endsWith(':=') ? undefined : { type: 'string' };
-}
-
 /** What a value looks like that may be of a type. */
-const LOOKS: Readonly<Record<ParameterType, RegExp>> = {
-  string: /^/,
-  document: /^/,
+const LOOKS: Partial<Record<ParameterType, RegExp>> = {
   number: /^-?\d+(\.\d+)?$/,
   boolean: /^(true|false)$/,
   object: /^\{/,
@@ -117,11 +104,11 @@ function describeFix(
   if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
   const { separator, value } = item;
   const fits = type === 'document' ? isPlainPath(value) : !separator.startsWith('@');
-  const correct = fits && LOOKS[type].test(value) ? start + value : exampleItem(parameter);
+  const correct = fits && LOOKS[type]?.test(value) !== false ? start + value : exampleItem(parameter);
   return `write ${shellCommand([correct])}`;
 }
 
-/** Returns what the valid JSON of an input is. Of a string, no more than its start is read unless a document is expected. */
+/** Returns what the valid JSON of an input is. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {
   const text = parts.find((part): part is Uint8Array => part instanceof Uint8Array && part.length > 0);
   // Without white space around it.
@@ -150,16 +137,13 @@ export function jsonTypeOf([first = 0]: Uint8Array) {
   return TYPES[String.fromCharCode(first)] ?? 'number';
 }
 
-/** The most bytes of JSON that the start of a data URI can have: an escape has six. */
-const MAX_HEAD_BYTES = MAX_HEAD_LENGTH * 6;
-
 /** Returns what a string is where a document is expected: the user may have encoded it already. */
 function kindOfString(token: Uint8Array): InputKind {
-  if (parseDataUriHead(decodeStart(token, MAX_HEAD_BYTES)) === undefined) return { type: 'string' };
   const uri = decodeString(token);
-  const { length, mediaType } = parseDataUriHead(uri) ?? { length: 0, mediaType: undefined };
-  const data = uri.slice(length);
-  if (isBase64(data) && data.length % 4 === 0) return { type: 'document', mediaType };
+  const head = parseDataUriHead(uri);
+  if (head === undefined) return { type: 'string' };
+  const data = uri.slice(head.length);
+  if (isBase64(data) && data.length % 4 === 0) return { type: 'document', mediaType: head.mediaType };
   return { type: 'malformed-document', problem: 'the base64 of its data URI is not valid' };
 }
 

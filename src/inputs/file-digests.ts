@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Context } from '../platform/context.js';
 import { blockBuffer, type Input, type Source } from '../service/body.js';
+import { stateOf } from './file-source.js';
 import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
 
 /** What a file is read as; of JSON, white space counts for nothing. */
@@ -29,15 +30,15 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
     const content = kind === 'json' ? new Compactor().compact(bytes) : bytes;
     return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
   };
-  /** By kind and path, with what identifies the content: ctime, unlike mtime, cannot be set back. */
+  /** By kind and path. */
   const known = new Map<string, { state: string; digest: string }>();
   return async (path, rules, kind) => {
     signal.throwIfAborted();
     const absolute = await assertReadable(path, rules, true, context);
-    const { size, ctimeNs, ino } = await stat(absolute, { bigint: true }).catch((error) => {
+    const identity = await stat(absolute, { bigint: true }).catch((error) => {
       throw toFileError(path, error);
     });
-    const state = `${size} ${ctimeNs} ${ino}`;
+    const state = stateOf(identity);
     const place = `${kind} ${absolute}`;
     const before = known.get(place);
     if (before?.state === state) return before.digest;

@@ -98,17 +98,13 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
   return into;
 }
 
-async function assertUnchanged(
-  reading: Promise<FileIdentity>,
-  name: string,
-  expected: FileIdentity,
-): Promise<void> {
+async function assertUnchanged(reading: Promise<FileIdentity>, name: string, expected: FileIdentity) {
   const actual = await reading.catch(() => undefined);
-  const isUnchanged =
-    actual !== undefined &&
-    actual.size === expected.size &&
-    actual.mtimeNs === expected.mtimeNs &&
-    actual.ctimeNs === expected.ctimeNs &&
-    fileId(actual) === fileId(expected);
-  if (!isUnchanged) throw new FileChangedError(name);
+  if (actual === undefined || stateOf(actual) !== stateOf(expected)) throw new FileChangedError(name);
+}
+
+/** Returns what stays the same as long as a file does. */
+export function stateOf(identity: FileIdentity): string {
+  const { size, mtimeNs, ctimeNs } = identity;
+  return `${size} ${mtimeNs} ${ctimeNs} ${fileId(identity)}`;
 }

@@ -32,9 +32,6 @@ export function segmentOf({ name, separator, value, mediaType }: Item): Segment 
   return checkJson(Buffer.from(value), `; ${fix}`);
 }
 
-/** The inputs of a JSON object, in their order. */
-export type InputMembers = readonly { name: string; segments: readonly Segment[] }[];
-
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
 const MAX_DOCUMENTS = 10_000;
 
@@ -42,7 +39,7 @@ const MAX_DOCUMENTS = 10_000;
  * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for its first mistake, such
  * as a document where none is allowed: it could name any file.
  */
-export function parseInputsFile(file: Buffer, hasDocuments = true): InputMembers {
+export function parseInputsFile(file: Buffer, hasDocuments = true) {
   decodeUtf8(file);
   const bytes = checkJson(stripByteOrderMark(file));
   const members = parseMembers(bytes);

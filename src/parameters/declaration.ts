@@ -164,7 +164,7 @@ function isAccepted(mediaType: string, accept: readonly string[]): boolean {
 
 const HEAD = /^data:([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)(?:;[^,]*)?;base64,/i;
 /** A longer head is not that of a document. */
-export const MAX_HEAD_LENGTH = 300;
+const MAX_HEAD_LENGTH = 300;
 
 /** Returns the length and the media type, without its parameters, of the data URI head at the start of a text, if there is one. */
 export function parseDataUriHead(text: string): { length: number; mediaType: string } | undefined {
