@@ -127,6 +127,8 @@ function importRawText() {
 function replaceUnusedParts() {
   const STAND_INS = {
     nothing: 'module.exports = {};',
+    // Nobody subscribes to undici's channels.
+    diagnostics: 'module.exports = { channels: new Proxy({}, { get: () => ({ hasSubscribers: false }) }) };',
     // undici reads the default limit of a response's head, and checks whether a stream is a server's request.
     http: 'module.exports = { maxHeaderSize: 16384, IncomingMessage: class {} };',
     // The real module is loaded only when an assertion fails.
@@ -138,8 +140,7 @@ function replaceUnusedParts() {
     if (from.startsWith('node_modules/commander/') && id === 'node:child_process') return 'nothing';
     if (!from.startsWith('node_modules/undici/')) return;
     if (/\/(client-h2|connect|wrap-handler|web\/fetch\/body)(\.js)?$/.test(id)) return 'nothing';
-    if (id === 'node:http') return 'http';
-    if (id === 'node:assert') return 'assert';
+    return /^(?:node:|.*\/)(http|assert|diagnostics)(?:\.js)?$/.exec(id)?.[1];
   };
   return {
     name: 'replace-unused-parts',

@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
-import type { ClientCertificate, TlsSettings } from '../service/trust.js';
+import type { ClientCertificate, TlsSettings } from '../service/connect.js';
 import { type NamedBytes, readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Reads the files; asks on a terminal for the passphrase of an encrypted key. Throws UsageError. */

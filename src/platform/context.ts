@@ -123,7 +123,7 @@ export function processContext() {
     },
     /** The version of Node, such as 20.19.0. */
     nodeVersion: process.versions.node,
-    clock: systemClock as Clock,
+    clock: systemClock,
     limits: DEFAULT_LIMITS,
     /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
     onSignal: (listener: (signal: SignalName) => void) =>

@@ -10,14 +10,7 @@ const OUTPUT_TIMEOUT = 1_000;
 /** How a child process ended: its exit code, or the signal that killed it. */
 export type ExitStatus = number | NodeJS.Signals;
 
-export interface ExecResult {
-  /** `'timeout'` if the command was killed after 60 s. */
-  exitStatus: ExitStatus | 'timeout';
-  /** The start of it, if it is very long. */
-  stdout: string;
-  /** The end of it, if it is very long. */
-  stderr: string;
-}
+export type ExecResult = Awaited<ReturnType<typeof exec>>;
 
 export interface ExecOptions {
   cwd: string;
@@ -40,14 +33,14 @@ export async function exec(
   { cwd, signal }: ExecOptions,
   after: Timer,
   platform: NodeJS.Platform,
-): Promise<ExecResult> {
+) {
   const spawn = await loadSpawn(platform);
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = collect(child.stdout, 'start');
   const stderr = collect(child.stderr, 'end');
   const timers: (() => void)[] = [];
-  const ended = new Promise<ExecResult['exitStatus']>((resolve, reject) => {
+  const ended = new Promise<ExitStatus | 'timeout'>((resolve, reject) => {
     timers.push(after(TIMEOUT, () => resolve('timeout')));
     child.on('error', reject);
     child.on('close', (code, killedBy) => resolve(killedBy ?? code ?? 0));
@@ -58,6 +51,7 @@ export async function exec(
   });
   try {
     const exitStatus = await (signal === undefined ? ended : untilAborted(ended, signal));
+    // Of a long output, the start of stdout and the end of stderr.
     return { exitStatus, stdout: stdout.text, stderr: stderr.text };
   } finally {
     for (const cancel of timers) cancel();

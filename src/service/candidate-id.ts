@@ -76,12 +76,10 @@ function isCandidate(id: string | undefined): id is string {
 }
 
 /** Returns the segment after the last `/runs/` in the Location. */
-function findIdInLocation(location: string | undefined): string | undefined {
-  const [path = ''] = (location ?? '').split(/[?#]/, 1);
-  const parent = path.lastIndexOf('/runs/');
-  const [, encoded] = (parent >= 0 && /^([^/]+)\/?$/.exec(path.slice(parent + '/runs/'.length))) || [];
+function findIdInLocation(location = ''): string | undefined {
+  const [, encoded = ''] = /^[^?#]*\/runs\/([^/?#]+)\/?(?:[?#]|$)/.exec(location) ?? [];
   try {
-    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+    return decodeURIComponent(encoded);
   } catch {
     return undefined;
   }

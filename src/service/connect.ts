@@ -5,12 +5,12 @@
 
 import dns from 'node:dns';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
 import { NetworkError, type NetworkFault } from './errors.js';
-import type { Trust } from './trust.js';
 
 export interface ProxyServer {
   protocol: 'http:' | 'https:';
@@ -20,10 +20,26 @@ export interface ProxyServer {
   authorization: string | undefined;
 }
 
+/** A certificate of ours and its private key, in PEM. */
+export interface ClientCertificate {
+  cert: Buffer;
+  key: Buffer;
+  passphrase: string | undefined;
+}
+
+export interface TlsSettings {
+  /** Certificates in PEM to trust in addition to those of Node and of the system. */
+  ca?: Buffer | undefined;
+  /** Shown to the service, and not to a proxy. */
+  clientCertificate?: ClientCertificate | undefined;
+  /** Returns those that the system trusts, in PEM. */
+  readSystemCertificates(): Promise<string[]>;
+}
+
 export interface Route {
   origin: URL;
   proxy: ProxyServer | undefined;
-  trust: Trust;
+  tls: TlsSettings;
 }
 
 /** Milliseconds per address. Node's default of 250 ms is too short for slow networks. */
@@ -32,17 +48,8 @@ const FAMILY_TIMEOUT = 2_000;
 /** Milliseconds for which a write error is delayed while a response may be in flight. */
 const WRITE_ERROR_DELAY = 1_000;
 
-/** Opens a connection to the origin. Throws NetworkError, or the signal's reason as soon as it aborts. */
-export async function openSocket(route: Route, clock: Clock, signal: AbortSignal): Promise<Socket> {
-  const { origin, proxy, trust } = route;
-  const secure = origin.protocol === 'https:';
-  const port = Number(origin.port) || (secure ? 443 : 80);
-  const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
-  const openPlain = () =>
-    proxy === undefined ? openTcp(target, signal) : openTunnel(proxy, target, trust, signal);
-  const socket = secure ? await openTls(target, openPlain, trust, signal) : await openPlain();
-  return delayWriteErrors(socket, clock);
-}
+/** The codes of a chain that leads to no trusted certificate. Any other mistake is the same whoever is trusted. */
+const UNKNOWN_ISSUER = /^(UNABLE_TO_GET_ISSUER_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|.*SELF_SIGNED_CERT)/;
 
 interface Target {
   host: string;
@@ -52,6 +59,120 @@ interface Target {
 
 const hostOf = ({ host, port }: Target) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
+
+/** Opens connections to the origin of a route. */
+export class Connector {
+  /** The user's trusted certificates, Node's (undefined, with NODE_EXTRA_CA_CERTS) and the system's, in this order. */
+  readonly #stores: readonly (() => Promise<(string | Buffer)[] | undefined>)[];
+  readonly #contexts = new Map<string, Promise<SecureContext | undefined>>();
+  /** The store that had the issuer of a host. */
+  readonly #known = new Map<string, number>();
+
+  constructor(
+    private readonly route: Route,
+    private readonly clock: Clock,
+  ) {
+    const { ca, readSystemCertificates } = route.tls;
+    this.#stores = [
+      ...(ca === undefined ? [] : [async () => [ca]]),
+      async () => undefined,
+      readSystemCertificates,
+    ];
+  }
+
+  /** Throws NetworkError, or the signal's reason as soon as it aborts. */
+  async open(signal: AbortSignal): Promise<Socket> {
+    const { origin, proxy } = this.route;
+    const secure = origin.protocol === 'https:';
+    const port = Number(origin.port) || (secure ? 443 : 80);
+    const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
+    const openPlain = () =>
+      proxy === undefined ? openTcp(target, signal) : this.#openTunnel(proxy, target, signal);
+    const socket = secure ? await this.#openTls(target, openPlain, signal) : await openPlain();
+    return delayWriteErrors(socket, this.clock);
+  }
+
+  /**
+   * Opens TLS over a socket of `openPlain`, each time with another store of certificates, until one has the issuer: a later
+   * store is loaded only then, so most connections cost nothing more.
+   */
+  async #openTls(target: Target, openPlain: () => Promise<Socket>, signal: AbortSignal): Promise<Socket> {
+    const { connect: connectTls } = await import('node:tls');
+    const { host, isProxy } = target;
+    // An IP address is not a valid server name (RFC 6066, section 3).
+    const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+    for (let store = this.#known.get(hostOf(target)) ?? 0; ; store++) {
+      const secureContext = await this.#secureContext(store, isProxy);
+      const options = { socket: await openPlain(), host, servername, ALPNProtocols: ['http/1.1'] };
+      const socket = connectTls(secureContext === undefined ? options : { ...options, secureContext });
+      try {
+        const opened = await waitUntilOpen(socket, 'secureConnect', target, signal);
+        this.#known.set(hostOf(target), store);
+        return opened;
+      } catch (error) {
+        const code = error instanceof NetworkError ? error.details.code : undefined;
+        if (!UNKNOWN_ISSUER.test(code ?? '') || store + 1 === this.#stores.length) throw error;
+      }
+    }
+  }
+
+  /** Returns the context of a store, which is made once: that of a system takes longer than a connection. */
+  #secureContext(store: number, isProxy: boolean): Promise<SecureContext | undefined> {
+    const create = async () => {
+      const ca = await this.#stores[store]?.();
+      const own = isProxy ? undefined : this.route.tls.clientCertificate;
+      if (ca === undefined && own === undefined) return undefined;
+      const { createSecureContext } = await import('node:tls');
+      // As in curl, a trusted certificate need not be that of a root.
+      return createSecureContext({ ...(ca && { ca, allowPartialTrustChain: true }), ...own });
+    };
+    const key = `${store} ${isProxy}`;
+    const context = this.#contexts.get(key) ?? create();
+    this.#contexts.set(key, context);
+    return context;
+  }
+
+  /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
+  async #openTunnel(proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
+    const proxyTarget = { host: proxy.hostname, port: proxy.port, isProxy: true };
+    const openPlain = () => openTcp(proxyTarget, signal);
+    const isSecure = proxy.protocol === 'https:';
+    const socket = await (isSecure ? this.#openTls(proxyTarget, openPlain, signal) : openPlain());
+    // Loaded only when there is a proxy.
+    const { request } = await import('node:http');
+    return new Promise<Socket>((resolve, reject) => {
+      const authority = hostOf(target);
+      const headers = {
+        host: authority,
+        ...(proxy.authorization === undefined ? {} : { 'proxy-authorization': proxy.authorization }),
+      };
+      const connect = request({
+        method: 'CONNECT',
+        path: authority,
+        headers,
+        createConnection: () => socket,
+        signal,
+      });
+      const fail = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
+        socket.on('error', () => {}).destroy();
+        reject(
+          signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), ...facts }),
+        );
+      };
+      connect.once('connect', (response, tunnel: Socket) => {
+        if (response.statusCode === 200) resolve(tunnel);
+        else fail('proxy-refused', { status: response.statusCode ?? 0 });
+      });
+      connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
+      connect.once('error', (error) => {
+        const code = errorCode(socket.errored ?? error);
+        const fault = faultOf(code);
+        fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', { code });
+      });
+      connect.end();
+    });
+  }
+}
 
 function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
@@ -78,20 +199,6 @@ const lookUpLoopback: LookupFunction = (host, options, callback) => {
   });
 };
 
-/** Opens TLS over a socket of `openPlain`, which is called again where another store of certificates is tried. */
-async function openTls(target: Target, openPlain: () => Promise<Socket>, trust: Trust, signal: AbortSignal) {
-  const { connect: connectTls } = await import('node:tls');
-  const { host, isProxy } = target;
-  // An IP address is not a valid server name (RFC 6066, section 3).
-  const servername = /^[\d.]+$|:/.test(host) ? '' : host;
-  return trust.connect(hostOf(target), isProxy, async (secureContext) => {
-    const socket = await openPlain();
-    const options = { socket, host, servername, ALPNProtocols: ['http/1.1'] };
-    const secured = connectTls(secureContext === undefined ? options : { ...options, secureContext });
-    return waitUntilOpen(secured, 'secureConnect', target, signal);
-  });
-}
-
 /** Resolves with the socket on `event`. Throws NetworkError, or the signal's reason. */
 async function waitUntilOpen(socket: Socket, event: string, target: Target, signal: AbortSignal) {
   const opened = new Promise<Socket>((resolve, reject) => {
@@ -106,45 +213,6 @@ async function waitUntilOpen(socket: Socket, event: string, target: Target, sign
     throw error === undefined
       ? new NetworkError('connect-reset', factsOf(target))
       : toConnectError(error, target);
-  });
-}
-
-/** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-async function openTunnel(proxy: ProxyServer, target: Target, trust: Trust, signal: AbortSignal) {
-  const proxyTarget = { host: proxy.hostname, port: proxy.port, isProxy: true };
-  const openPlain = () => openTcp(proxyTarget, signal);
-  const isSecure = proxy.protocol === 'https:';
-  const socket = await (isSecure ? openTls(proxyTarget, openPlain, trust, signal) : openPlain());
-  // Loaded only when there is a proxy.
-  const { request } = await import('node:http');
-  return new Promise<Socket>((resolve, reject) => {
-    const authority = hostOf(target);
-    const headers = {
-      host: authority,
-      ...(proxy.authorization === undefined ? {} : { 'proxy-authorization': proxy.authorization }),
-    };
-    const connect = request({
-      method: 'CONNECT',
-      path: authority,
-      headers,
-      createConnection: () => socket,
-      signal,
-    });
-    const fail = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
-      socket.on('error', () => {}).destroy();
-      reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), ...facts }));
-    };
-    connect.once('connect', (response, tunnel: Socket) => {
-      if (response.statusCode === 200) resolve(tunnel);
-      else fail('proxy-refused', { status: response.statusCode ?? 0 });
-    });
-    connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
-    connect.once('error', (error) => {
-      const code = errorCode(socket.errored ?? error);
-      const fault = faultOf(code);
-      fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', { code });
-    });
-    connect.end();
   });
 }
 

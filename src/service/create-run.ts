@@ -15,7 +15,7 @@ import {
 import { HttpError } from './http-error.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import { httpErrorInfo, parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
+import { parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
 import {
   fieldsFor,
@@ -168,22 +168,28 @@ class TriggerSender {
       onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
       onSent: () => events.sent(),
       onIncomplete(received) {
-        const isKnown = evidence?.ids[0] !== undefined;
+        if (evidence?.ids[0] !== undefined) return;
         evidence = collectEvidence(received, url);
         const [id] = evidence.ids;
-        if (id === undefined || isKnown) return id !== undefined;
+        if (id === undefined) return;
         log.candidate(id);
         events.candidate(id);
-        return true;
       },
     };
     const send = (headers: Record<string, string>) =>
       transport.post(url.pathname, headers, body, hooks, grace.signal);
     try {
-      const { response, token } = await sendRequest('POST', url, service, grace.signal, send, body.length);
-      if (response.status >= 200 && response.status <= 299)
-        return { run: parseRunResponse(response, 'string') };
-      return { failure: new HttpError(httpErrorInfo('POST', url, response, service, body)), token };
+      const { response, createError, token } = await sendRequest(
+        'POST',
+        url,
+        service,
+        grace.signal,
+        send,
+        body,
+      );
+      return createError === undefined
+        ? { run: parseRunResponse(response, 'string') }
+        : { failure: createError(), token };
     } catch (error) {
       if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
       if (isAccepted(error)) return { run: await this.#identifyRun(error, grace.signal) };

@@ -21,6 +21,8 @@ export interface ReadOptions {
   limits: Limits;
   /** Where a 2xx waits to be printed; undefined for one that need not wait. */
   place?: ResponsePlace | undefined;
+  /** Called when a part of the body has arrived. */
+  onReceived?: () => void;
 }
 
 interface Controller {
@@ -108,6 +110,7 @@ export class ResponseReader {
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     this.#bytes.add(chunk);
+    this.options.onReceived?.();
     if (this.#isAccepted) this.#assertSize(this.#bytes.size);
     else if (this.#bytes.size > MAX_PART) throw new Error('enough has been read');
     this.#restartLimit();

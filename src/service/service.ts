@@ -6,7 +6,7 @@ import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { shortText, type TriggerBody } from './body.js';
 import { type NetworkError, type SendState, UnreadableResponseError } from './errors.js';
-import type { HttpError, HttpErrorInfo } from './http-error.js';
+import { HttpError } from './http-error.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
@@ -117,34 +117,9 @@ export function excerptOf(body: Uint8Array): string {
   return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
 }
 
-/** Returns the facts of a response that is not 2xx. */
-export function httpErrorInfo(
-  method: 'GET' | 'POST',
-  url: URL,
-  response: HttpResponse,
-  service: Service,
-  body?: Pick<TriggerBody, 'length' | 'workflowId' | 'inputs'>,
-): HttpErrorInfo {
-  return {
-    method,
-    url: url.href,
-    status: response.status,
-    message: errorMessage(response.body, response.isWhole),
-    location: redactTarget(response.headers.location, url),
-    isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
-    bodyBytes: body?.length,
-    workflowId: body?.workflowId,
-    inputs: body?.inputs.map(({ name, parts }) => ({ name, text: shortText(parts) })),
-    tokenSource: service.credentials.source,
-    tokenFix: service.credentials.fix,
-    retryAfter: retryAfterOf(response, service),
-    requestId: requestIdOf(response, url.pathname),
-  };
-}
-
 /**
  * Calls `send` with the headers of a request as soon as it may be sent, and reports its response to the loggers and the rate
- * limiter. Returns the response, and the token that was sent.
+ * limiter. Returns the response, its Retry-After in milliseconds, what creates its error if it is not a 2xx, and the token that was sent.
  */
 export async function sendRequest(
   method: 'GET' | 'POST',
@@ -152,37 +127,46 @@ export async function sendRequest(
   service: Service,
   signal: AbortSignal,
   send: (headers: Record<string, string>) => Promise<HttpResponse>,
-  bodyBytes?: number,
+  body?: Pick<TriggerBody, 'length' | 'workflowId' | 'inputs'>,
 ) {
-  const { gate, events, credentials, headers, userAgent } = service;
+  const { gate, events, credentials, userAgent, clock } = service;
   await gate?.acquire(signal);
-  events.request(method, url.href, bodyBytes);
+  events.request(method, url.href, body?.length);
   const token = await credentials.token(signal);
   const response = await send({
-    ...headers,
+    ...service.headers,
     'user-agent': userAgent,
     accept: 'application/json',
     // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
     'accept-encoding': 'identity',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   });
-  onResponse(response, service);
-  return { response, token };
-}
-
-function onResponse(response: HttpResponse, service: Service): void {
-  const { status, headers, durationMs } = response;
-  const { events, gate } = service;
+  const { status, headers, durationMs, isRepaired } = response;
+  const retryAfter = parseRetryAfter(headers, clock.now());
   events.response(status, durationMs, requestIdOf(response));
-  const deprecation = deprecationOf(headers);
-  if (deprecation !== '') events.deprecated(deprecation);
-  if (response.isRepaired) events.repaired();
-  gate?.onResponse(status, retryAfterOf(response, service));
-}
-
-/** Returns the Retry-After of a response in milliseconds. */
-export function retryAfterOf({ headers }: HttpResponse, { clock }: Service): number | undefined {
-  return parseRetryAfter(headers, clock.now());
+  const announcement = deprecationOf(headers);
+  if (announcement !== '') events.deprecated(announcement);
+  if (isRepaired) events.repaired();
+  gate?.onResponse(status, retryAfter);
+  // Made only where it is thrown: another attempt to read the token changes what is known of its source.
+  const createError = () =>
+    new HttpError({
+      method,
+      url: url.href,
+      status,
+      message: errorMessage(response.body, response.isWhole),
+      location: redactTarget(headers.location, url),
+      isRunLocation: method === 'POST' && isBelow(headers.location, url),
+      bodyBytes: body?.length,
+      workflowId: body?.workflowId,
+      inputs: body?.inputs.map(({ name, parts }) => ({ name, text: shortText(parts) })),
+      tokenSource: credentials.source,
+      tokenFix: credentials.fix,
+      retryAfter,
+      requestId: requestIdOf(response, url.pathname),
+    });
+  const isAccepted = status >= 200 && status <= 299;
+  return { response, token, retryAfter, createError: isAccepted ? undefined : createError };
 }
 
 /** Returns a redirect's target without what may be secret: its origin, and its path if the origin is that of `base`. */

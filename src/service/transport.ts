@@ -6,18 +6,17 @@ import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { faultOf, openSocket, type Route } from './connect.js';
+import { Connector, faultOf, type Route } from './connect.js';
 import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
 import { type HttpResponse, ResponseReader } from './read-response.js';
 import { requestIdOf } from './response-facts.js';
 import { MAX_HEAD, ResponseHead } from './response-head.js';
 import type { ResponsePlace } from './response-memory.js';
 import { Deadline, StallTimer } from './time-limits.js';
-import { type TlsSettings, Trust } from './trust.js';
 
 const POLL_CONNECTIONS = 8;
-/** A response is slow if it has not ended so many milliseconds after its first byte. */
-const SLOW_RESPONSE = 100;
+/** Milliseconds until a part of a response that has arrived is searched for the id of a run. */
+const SEARCH_INTERVAL = 100;
 
 type Headers = Readonly<Record<string, string>>;
 type Request = Dispatcher.DispatchOptions;
@@ -28,12 +27,12 @@ export interface SendHooks {
   onProgress(): void;
   /** Called when the whole body has been handed to the socket. */
   onSent(): void;
-  /** Called with what has arrived of a 2xx that is slow or is aborted; returns whether more is of no interest. */
-  onIncomplete(received: ReceivedResponse): boolean;
+  /** Called with what has arrived of a 2xx that is slow or is aborted. */
+  onIncomplete(received: ReceivedResponse): void;
 }
 
 export class Transport {
-  readonly #route: Route;
+  readonly #connector: Connector;
   readonly #host: string;
   readonly #closed = new AbortController();
   readonly #polling = new Set<Connection>();
@@ -42,11 +41,11 @@ export class Transport {
   readonly #waiting: ((connection: Connection) => void)[] = [];
 
   constructor(
-    { tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings },
+    private readonly route: Route,
     private readonly clock: Clock,
     private readonly limits: Limits,
   ) {
-    this.#route = { ...route, trust: new Trust(tls) };
+    this.#connector = new Connector(route, clock);
     this.#host = route.origin.host;
   }
 
@@ -63,7 +62,7 @@ export class Transport {
   async post(path: string, headers: Headers, body: TriggerBody, hooks: SendHooks, signal: AbortSignal) {
     const { clock, limits } = this;
     const deadline = new Deadline(this.#host, signal, clock);
-    const reader = new ResponseReader({ clock, limits }, deadline);
+    const reader = new ResponseReader({ clock, limits, onReceived: () => onReceived() }, deadline);
     reader.endBy = clock.monotonic() + limits.response;
     let stall: StallTimer | undefined;
     const open = async () => {
@@ -75,14 +74,14 @@ export class Transport {
     };
     let cancelSearch: (() => void) | undefined;
     const search = () => {
-      cancelSearch?.();
+      cancelSearch = undefined;
       const received = reader.received ?? connection.head?.received;
-      const isDone = received !== undefined && hooks.onIncomplete(received);
-      if (!isDone) cancelSearch = clock.after(SLOW_RESPONSE, search);
+      if (received !== undefined) hooks.onIncomplete(received);
     };
-    const connection = new Connection(this.#route.origin, open, () => {
-      cancelSearch ??= clock.after(SLOW_RESPONSE, search);
-    });
+    const onReceived = () => {
+      cancelSearch ??= clock.after(SEARCH_INTERVAL, search);
+    };
+    const connection = new Connection(this.route.origin, open, onReceived);
     const onProgress = () => {
       stall?.onProgress();
       hooks.onProgress();
@@ -168,7 +167,7 @@ export class Transport {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
     if (this.#polling.size === POLL_CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
-    const connection = new Connection(this.#route.origin, () => this.#connect(this.#closed.signal));
+    const connection = new Connection(this.route.origin, () => this.#connect(this.#closed.signal));
     this.#polling.add(connection);
     return connection;
   }
@@ -178,7 +177,7 @@ export class Transport {
     const deadline = new Deadline(this.#host, signal, this.clock);
     deadline.allow(this.limits.connect, 'connect-timeout');
     try {
-      return await openSocket(this.#route, this.clock, deadline.signal);
+      return await this.#connector.open(deadline.signal);
     } finally {
       deadline.end();
     }
