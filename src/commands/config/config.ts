@@ -109,7 +109,8 @@ function asText(
 
 /** Returns the name of a setting without a value, and why it has none, or its flag and variable. */
 function howToSet({ name, whyUnset }: EffectiveSetting): string {
-  const { flag, variable } = SETTINGS[(name === 'token' ? 'tokenFile' : name) as SettingName] ?? {};
+  const token = { flag: '--token-file', variable: 'WFR_TOKEN' };
+  const { flag, variable } = name === 'token' ? token : (SETTINGS[name as SettingName] ?? {});
   const how = whyUnset ?? [flag, variable].filter(Boolean).join(', ');
   return how === '' ? name : `${name} (${how})`;
 }

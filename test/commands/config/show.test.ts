@@ -112,7 +112,7 @@ describe('wfr config show', () => {
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
     expect(stdout).toMatch(
-      /\nNot set: profile, baseUrl \(--base-url, WFR_BASE_URL\), token \(--token-file, WFR_TOKEN_FILE\), headerFile .*\n$/,
+      /\nNot set: profile, baseUrl \(--base-url, WFR_BASE_URL\), token \(--token-file, WFR_TOKEN\), headerFile .*\n$/,
     );
   });
 
