@@ -5,6 +5,7 @@ import {
   aboutName,
   aboutValue,
   asObject,
+  type JsonFile,
   type JsonPath,
   type JsonProblem,
   parseJsonFile,
@@ -22,8 +23,7 @@ export interface ConfigContent {
 export interface ConfigFile {
   path: string;
   content: ConfigContent;
-  /** Returns the line of a member, counted from 1, by the names that lead to it. */
-  lineOf(...names: string[]): number;
+  lineOf: JsonFile['lineOf'];
 }
 
 export const CONFIG_FILE: Schema = {
@@ -65,9 +65,9 @@ export const CONFIG_FILE: Schema = {
 
 /** Parses a config file. Throws UsageError with every mistake in it. */
 export function parseConfig(file: Buffer, path: string): ConfigFile {
-  const { value, problems, placeOf } = parseJsonFile(file, path, checkConfig);
+  const { value, problems, lineOf } = parseJsonFile(file, path, checkConfig);
   if (problems.length > 0) throw new UsageError(problems, 'wfr help config');
-  return { path, content: value as ConfigContent, lineOf: (...names) => placeOf(names, 'name').line };
+  return { path, content: value as ConfigContent, lineOf };
 }
 
 /** Returns every mistake in the content of a config file, and how to fix it; none if it is a ConfigContent. Quotes no secret. */

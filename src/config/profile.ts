@@ -51,7 +51,7 @@ export async function chooseProfile(
       ? { kind: 'flag', name: flag }
       : context.env.WFR_PROFILE
         ? { kind: 'variable', name: 'WFR_PROFILE' }
-        : { kind: 'file', name: `defaultProfile in ${file?.path}:${file?.lineOf('defaultProfile')}` };
+        : { kind: 'file', name: `defaultProfile in ${file?.path}:${file?.lineOf(['defaultProfile'])}` };
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (file === undefined || settings === undefined) {
     const names = Object.keys(profiles);
@@ -65,7 +65,10 @@ export async function chooseProfile(
   }
   const { path, warnings } = file;
   const sourceOf = (...names: string[]): Source => {
-    return { kind: 'profile', name: `profile ${name} in ${path}:${file.lineOf('profiles', name, ...names)}` };
+    return {
+      kind: 'profile',
+      name: `profile ${name} in ${path}:${file.lineOf(['profiles', name, ...names])}`,
+    };
   };
   return { name, chosenBy, path, settings, warnings, sourceOf };
 }

@@ -44,8 +44,8 @@ export interface JsonFile {
   value: unknown;
   /** `path:line:column: message` for each mistake, in their order. */
   problems: string[];
-  /** Returns where a value begins or its name, if it has one; of a missing value, the value that it is missing in. */
-  placeOf(path: JsonPath, part: 'name' | 'value'): Place;
+  /** Returns the line of a member; of a missing one, that of the value that it is missing in. */
+  lineOf(path: JsonPath): number;
 }
 
 /** Parses a file (UTF-8, with or without byte order mark), and collects its mistakes with those that `check` finds in its value. */
@@ -58,7 +58,7 @@ export function parseJsonFile(
   const describe = ({ line, column }: Place, message: string) => `${path}:${line}:${column}: ${message}`;
   const failed = (offset: number, message: string): JsonFile => {
     const place = lineAndColumn(bytes, offset);
-    return { value: undefined, problems: [describe(place, message)], placeOf: () => place };
+    return { value: undefined, problems: [describe(place, message)], lineOf: () => place.line };
   };
   if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
   try {
@@ -75,7 +75,7 @@ export function parseJsonFile(
       }),
     ].sort((a, b) => a.offset - b.offset);
     const problems = placed.map(({ offset, message }) => describe(lineAndColumn(bytes, offset), message));
-    return { value, problems, placeOf: (path, part) => lineAndColumn(bytes, offsetOf(path, part)) };
+    return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return failed(error.offset, describeSyntaxError(error, bytes));
