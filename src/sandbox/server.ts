@@ -6,6 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
 import { isObject } from '../text/json/json-file.js';
@@ -127,33 +128,18 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')
     throw new Rejection(415, 'The content type must be application/json.');
-  const { inputs, ...fields } = parseObject(await readBody(request));
+  const { inputs, ...fields } = await readObject(request);
   const workflow = findWorkflow(fields, workflows);
   if (!isObject(inputs)) throw new Rejection(400, 'The field "inputs" must be an object.');
   return startRun(fillWorkflow(workflow, readValues(inputs, workflow)), options, runs);
 }
 
-async function readBody(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const received: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES)
-      throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_BYTES / MIB} MiB.`);
-    received.push(chunk);
-  }
-  return Buffer.concat(received);
-}
-
-function parseObject(body: Buffer): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new Rejection(400, 'The body is not JSON.');
-  }
-  if (!isObject(value)) throw new Rejection(400, 'The body is not a JSON object.');
-  return value;
+async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
+    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_BYTES / MIB} MiB.`);
+  const value: unknown = await json(request).catch(() => undefined);
+  if (isObject(value)) return value;
+  throw new Rejection(400, 'The body is not a JSON object.');
 }
 
 /** The two spellings of the interface; a request may have both. */

@@ -29,20 +29,14 @@ const TEXT: Schema = { type: 'string', title: 'a non-empty string', pattern: /[\
 const DURATION: Schema = {
   type: 'string',
   title: 'a duration, such as "1.5s"',
-  check: (value, path) =>
-    durationOf(value) === undefined
-      ? [aboutValue(path, '"duration" must be a duration, such as "1.5s"')]
-      : [],
+  pattern: /^(\d+(\.\d+)?|\.\d+)(ms|s|m|h)?$/,
 };
 
 const ANY_OBJECT: Schema = { type: 'object', title: 'an object' };
 
-const list = (items: Schema): Schema => ({
-  type: 'array',
-  title: 'a list that is not empty',
-  minItems: 1,
-  items,
-});
+const list = (items: Schema, check?: Schema['check']): Schema => {
+  return { type: 'array', title: 'a list that is not empty', minItems: 1, items, ...(check && { check }) };
+};
 
 /** Returns an object with these members, which must not be missing, unless they are optional. */
 const object = (members: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
@@ -57,23 +51,11 @@ const WORKFLOW = object(
   { id: TEXT, versionName: TEXT, parameters: PARAMETERS_SCHEMA, steps: list(STEP) },
   { output: ANY_OBJECT, failure: FAILURE },
 );
-const FILE = object({ workflows: list(WORKFLOW) });
-
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-const durationOf = (value: unknown) => parseDuration(String(value));
+const FILE = object({ workflows: list({ ...WORKFLOW, check: checkNames }, checkIds) });
 
 /** Returns every mistake in a `--workflows` file, with its place. */
 export function checkWorkflows(file: unknown): JsonProblem[] {
-  const workflows = listIn(asObject(file).workflows).map(asObject);
-  const ids = workflows.map(({ id }) => id);
-  return [
-    ...checkSchema(file, FILE, []),
-    ...workflows.flatMap((workflow, index) => {
-      const twice = ids.indexOf(workflow.id) < index ? [aboutValue(['id'], '"id" must be unique')] : [];
-      const problems = [...twice, ...checkNames(workflow)];
-      return problems.map((one) => ({ ...one, path: ['workflows', index, ...one.path] }));
-    }),
-  ];
+  return checkSchema(file, FILE, []);
 }
 
 /** Returns the workflows of a file without mistakes. */
@@ -82,35 +64,41 @@ export function readWorkflows(file: unknown): Workflow[] {
     ({ parameters, steps, output = {}, ...workflow }) => ({
       ...workflow,
       parameters: declare(parameters),
-      steps: steps.map(({ name, duration }) => ({ name, duration: durationOf(duration) ?? 0 })),
+      steps: steps.map(({ name, duration }) => ({ name, duration: parseDuration(String(duration)) ?? 0 })),
       output,
     }),
   );
 }
 
+const listIn = (value: unknown) => (Array.isArray(value) ? value : []).map(asObject);
+
+function checkIds(workflows: unknown, path: JsonPath): JsonProblem[] {
+  const ids = listIn(workflows).map(({ id }) => id);
+  return ids.flatMap((id, index) =>
+    ids.indexOf(id) < index ? [aboutValue([...path, index, 'id'], '"id" must be unique')] : [],
+  );
+}
+
 /** Returns the mistakes in what refers to the parameters and the steps of a workflow. */
-function checkNames(workflow: Readonly<Record<string, unknown>>): JsonProblem[] {
-  const parameters = declare(workflow.parameters);
-  const { step, when } = asObject(workflow.failure);
-  const steps = listIn(workflow.steps).map((one) => asObject(one).name);
-  const isStep = step === undefined || steps.includes(step);
-  const used = [
-    ...[...textsIn(workflow.output, ['output'])].flatMap(({ text, path }) =>
-      Array.from(text.matchAll(PLACEHOLDER), ([, name = '']) => ({ name, path, about: aboutValue })),
-    ),
-    ...Object.keys(asObject(when)).map((name) => {
-      return { name, path: ['failure', 'when', name], about: aboutName };
-    }),
-  ];
-  return [
-    ...used.flatMap(({ name, path, about }) => {
-      const problem = placeholderProblem(name, parameters);
-      return problem === undefined ? [] : [about(path, problem)];
-    }),
-    ...(isStep
-      ? []
-      : [aboutValue(['failure', 'step'], `"step" must be one of the steps: ${steps.join(', ')}`)]),
-  ];
+function checkNames(workflow: unknown, path: JsonPath): JsonProblem[] {
+  const { parameters: declaration, steps, output, failure } = asObject(workflow);
+  const { step, when } = asObject(failure);
+  const parameters = declare(declaration);
+  const names = listIn(steps).map(({ name }) => name);
+  const problems: JsonProblem[] = [];
+  const checkPlaceholder = (name: string, place: JsonPath, about: typeof aboutValue) => {
+    const problem = placeholderProblem(name, parameters);
+    if (problem !== undefined) problems.push(about(place, problem));
+  };
+  for (const { text, path: place } of textsIn(output, [...path, 'output']))
+    for (const [, name = ''] of text.matchAll(PLACEHOLDER)) checkPlaceholder(name, place, aboutValue);
+  for (const name of Object.keys(asObject(when)))
+    checkPlaceholder(name, [...path, 'failure', 'when', name], aboutName);
+  if (step !== undefined && !names.includes(step))
+    problems.push(
+      aboutValue([...path, 'failure', 'step'], `"step" must be one of the steps: ${names.join(', ')}`),
+    );
+  return problems;
 }
 
 /** Yields the texts in a JSON value. */
