@@ -67,15 +67,10 @@ export function formatDuration(ms: number): string {
 
 /** Formats how long ago something was (ms), for a table: `now`, `12s ago`, `3m ago`, `2h ago`, `5d ago`. */
 export function formatAge(ms: number): string {
-  const units = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'm'],
-    [1_000, 's'],
-  ] as const;
-  const [length, unit] = units.find(([length]) => ms >= length) ?? [];
   // The clock of another machine may be ahead of ours.
-  return length === undefined ? 'now' : `${Math.floor(ms / length)}${unit} ago`;
+  if (ms < 1_000) return 'now';
+  const [largest] = formatDuration(Math.floor(ms / 1_000) * 1_000).split(' ');
+  return `${largest?.replace('.0', '')} ago`;
 }
 
 function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {

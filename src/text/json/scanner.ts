@@ -34,9 +34,6 @@ const SCALARS: Readonly<Record<number, Buffer>> = {
   102: Buffer.from('false'),
   110: Buffer.from('null'),
 };
-/** 1 for the bytes that do not stand for themselves in a string. */
-const SPECIAL = new Uint8Array(256).fill(1, 0, 0x20);
-SPECIAL[QUOTE] = SPECIAL[BACKSLASH] = 1;
 /** Of four bytes in an integer of 32 bits. */
 const HIGHEST_BITS = 0x80808080 | 0;
 const ESCAPES = Buffer.from('"\\/bfnrt');
@@ -171,38 +168,22 @@ export function isPlain(word: number): boolean {
   return (found & HIGHEST_BITS) === 0;
 }
 
-/** Returns the first offset from `start` on at which there is one of the `special` bytes, or `end`. */
-function endOfPlain(
-  bytes: Uint8Array,
-  view: DataView,
-  start: number,
-  end: number,
-  special: Uint8Array,
-): number {
-  let offset = start;
-  while (offset < end) {
-    if (offset + 4 <= end && isPlain(view.getInt32(offset, true))) offset += 4;
-    else if (special[bytes[offset] as number] === 0) offset++;
-    else break;
-  }
-  return offset;
-}
-
 function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
+  const length = bytes.length;
   let offset = start + 1;
   for (;;) {
-    offset = endOfPlain(bytes, view, offset, bytes.length, SPECIAL);
+    while (offset + 4 <= length && isPlain(view.getInt32(offset, true))) offset += 4;
     const byte = bytes[offset];
     if (byte === QUOTE) return offset + 1;
     if (byte === undefined)
       throw new JsonSyntaxError(start, 'not JSON: unterminated string', 'close it with a double quote');
-    if (byte !== BACKSLASH)
+    if (byte < 0x20)
       throw new JsonSyntaxError(
         offset,
         'not JSON: control character in a string',
         'write \\n for a new line and \\t for a tab',
       );
-    offset = endOfEscape(bytes, offset);
+    offset = byte === BACKSLASH ? endOfEscape(bytes, offset) : offset + 1;
   }
 }
 
