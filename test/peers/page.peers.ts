@@ -131,9 +131,7 @@ describe('HTML report: 10,000 runs', () => {
     await browser.open(MANY);
     const details = () =>
       browser.run<string[]>(
-        `const textOf = (line) => line.previousElementSibling.dataset.number + line.innerText;
-         // The browser says that details were opened after the click.
-         return new Promise((done) => setTimeout(() => done([...document.querySelectorAll('.details')].map(textOf)), 50));`,
+        'return [...document.querySelectorAll(".details")].map((line) => line.previousElementSibling.dataset.number + line.innerText)',
       );
     await browser.click('.runs tbody tr:nth-child(2) td.status');
     await browser.type('.runs tbody tr:nth-child(1) .toggle', ENTER);
@@ -242,7 +240,6 @@ describe('HTML report: text from the service', () => {
     const url = pathToFileURL(join(cwd, 'r.html')).href;
     await browser.open(url);
     if (args[0] === 'watch') {
-      await browser.click('.groups summary');
       await browser.click('.groups .show');
       await browser.click('.runs .toggle');
     }
@@ -372,9 +369,7 @@ const { VNU_JAR } = process.env;
 describe.skipIf(VNU_JAR === undefined)('HTML report: validity', () => {
   test('HTML report: the Nu checker finds no mistake in pages of 1, 3 and 300 runs', async () => {
     const pages = [1, 3, 300].map((count) => fileURLToPath(writePage(sampleRuns(count))));
-    // A property of SVG 2 that the checker does not know.
-    const known = '.*vector-effect.*';
-    const args = ['-jar', `${VNU_JAR}`, '--errors-only', '--filterpattern', known, ...pages];
+    const args = ['-jar', `${VNU_JAR}`, '--errors-only', ...pages];
     const { exitCode, stderr } = await start('java', args).ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });

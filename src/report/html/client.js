@@ -44,7 +44,6 @@ new IntersectionObserver(([seen]) => seen.isIntersecting && appendRows(), { root
   more,
 );
 body.addEventListener('click', clickRow);
-body.addEventListener('toggle', showDetails, true);
 addEventListener('hashchange', showAddressed);
 document.body.classList.remove('static');
 // On the page of one run, its details have everything.
@@ -65,8 +64,9 @@ function showAddressed() {
   const name = kind === 'run' ? label : `${step} ${message}`;
   chosen.textContent = `${shorten(name, 80)} ×`;
   section.scrollIntoView();
-  if (kind === 'run') openDetails(body.rows[0]).focus({ preventScroll: true });
-  else chosen.focus({ preventScroll: true });
+  if (kind === 'run' && rows.length > 1) openDetails(body.rows[0]);
+  const focused = kind === 'run' ? body.querySelector('.toggle') : chosen;
+  focused.focus({ preventScroll: true });
 }
 
 function filter() {
@@ -117,22 +117,19 @@ function createRow(row) {
 }
 
 /** A click anywhere in a row shows or hides its details, except one that selects text. */
-function clickRow({ target }) {
-  const toggle = target.closest('tr').querySelector('.toggle');
-  if (target !== toggle && getSelection().isCollapsed) toggle?.parentNode.toggleAttribute('open');
+function clickRow(event) {
+  const line = event.target.closest('tr');
+  if (line.className === 'details' || !getSelection().isCollapsed) return;
+  event.preventDefault();
+  if (line.nextElementSibling?.className === 'details') {
+    line.nextElementSibling.remove();
+    line.querySelector('details').open = false;
+  } else openDetails(line);
 }
 
-/** Returns what opens and closes the details of a row. */
 function openDetails(line) {
-  const toggle = line.querySelector('.toggle');
-  toggle.parentNode.open = true;
-  return toggle;
-}
-
-function showDetails({ target }) {
-  const line = target.closest('tr');
-  if (line.nextElementSibling?.className === 'details') line.nextElementSibling.remove();
-  if (target.open) line.after(createDetails(rows[line.dataset.number - 1]));
+  line.querySelector('details').open = true;
+  line.after(createDetails(rows[line.dataset.number - 1]));
 }
 
 function createDetails(row) {

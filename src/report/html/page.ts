@@ -175,14 +175,17 @@ function countOutcomes(entries: readonly Entry[]): Count[] {
 function renderShares(counts: readonly Count[], all: number): Markup {
   let left = 0;
   const parts = counts.map(([{ tone }, runs]) => {
-    const width = (runs / all) * 1_000;
+    const width = (runs / all) * 100;
     left += width;
     // Narrower would be invisible.
-    const shown = Math.max(2, width - 1);
-    return markup`<rect class="${tone}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
+    const shown = Math.max(0.2, width - 0.1);
+    return markup`<rect class="${tone}" x="${formatPercentage(left - width)}" width="${formatPercentage(shown)}" height="8"/>`;
   });
-  return markup`<svg class="shares" aria-hidden="true" viewBox="0 0 1000 8" height="8" preserveAspectRatio="none">${parts}</svg>`;
+  return markup`<svg class="shares" aria-hidden="true" height="8">${parts}</svg>`;
 }
+
+/** Formats a length in an SVG that is as wide as the page. */
+const formatPercentage = (value: number) => `${value.toFixed(2)}%`;
 
 /** Never rounds to 0 % or 100 %: returns `<0.1 %` and `>99.9 %` instead. */
 function formatPercent(runs: number, all: number): string {
@@ -196,9 +199,8 @@ function formatPercent(runs: number, all: number): string {
 
 /** Groups that are listed; the table of runs has every run. */
 const MAX_GROUPS = 50;
-/** Longer messages are collapsed. */
-const MAX_OPEN = 400;
-const MAX_OPEN_LINES = 6;
+/** Characters of a message that are shown; the details of a run have all. */
+const MAX_MESSAGE = 400;
 
 type Group = ReasonGroup<Entry>;
 
@@ -234,7 +236,7 @@ ${left.length === 0 ? '' : markup`<p class="note">${pluralize(left.length, 'more
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}${renderMessage(message)}${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
 `;
 }
 
@@ -250,12 +252,6 @@ function renderFirst(first: readonly Entry[], count: number): Markup {
   return markup`<p class="note">${links}${more}</p>`;
 }
 
-function renderMessage(message: string): Markup {
-  const [head = '', ...rest] = message.split('\n');
-  if (message.length <= MAX_OPEN && rest.length < MAX_OPEN_LINES) return markup`<div>${message}</div>`;
-  return markup`<details><summary>${head.slice(0, 160)}…</summary><div>${message}</div></details>`;
-}
-
 /* The durations: statistics and a histogram of the runs that FINISHED or FAILED. */
 
 const MAX_BINS = 24;
@@ -263,6 +259,8 @@ const MAX_BINS = 24;
 const BINS_PER_LABEL = 4;
 /** Durations are collected in the last bin if the longest exceeds the 95th percentile by this factor. */
 const LONG_TAIL = 3;
+/** The height of the bars. */
+const HEIGHT = 140;
 
 /** Renders the section; empty if fewer than two runs ended. */
 function renderDurations(entries: readonly Entry[]): Markup {
@@ -270,65 +268,49 @@ function renderDurations(entries: readonly Entry[]): Markup {
     .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
     .flatMap(({ duration }) => duration ?? [])
     .sort((a, b) => a - b);
-  const longest = sorted.at(-1) ?? 0;
+  /** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
+  const percentile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  const [median, p95, longest] = [percentile(0.5), percentile(0.95), percentile(1)];
   if (sorted.length < 2 || longest <= 0) return markup``;
-  const median = percentile(sorted, 0.5);
-  const p95 = percentile(sorted, 0.95);
-  const bins = computeHistogram(sorted, p95, longest);
-  const stats = [
-    ['Shortest', percentile(sorted, 0)],
-    ['Median', median],
-    ['95th percentile', p95],
-    ['Longest', longest],
-  ] as const;
+  const hasTail = p95 > 0 && longest > p95 * LONG_TAIL;
+  const span = hasTail ? p95 * 1.5 : longest;
+  const step = ROUND_STEPS.find((ms) => span <= ms * MAX_BINS) ?? Math.ceil(span / MAX_BINS / DAY) * DAY;
+  const bins: number[] = Array(
+    Math.ceil((Math.floor(span / step) + 1) / BINS_PER_LABEL) * BINS_PER_LABEL,
+  ).fill(0);
+  const last = bins.length - 1;
+  for (const ms of sorted) {
+    const bin = Math.min(Math.floor(ms / step), last);
+    bins[bin] = (bins[bin] ?? 0) + 1;
+  }
+  const highest = Math.max(...bins);
+  const place = (bin: number) => formatPercentage((Math.min(bin, bins.length) / bins.length) * 100);
+  const bars = bins.map((runs, bin) => {
+    if (runs === 0) return markup``;
+    const range = hasTail && bin === last ? 'or more' : `to ${formatTick((bin + 1) * step)}`;
+    // Even a single run must be visible.
+    const height = Math.max(2, Math.round((runs / highest) * HEIGHT));
+    return markup`<rect x="${place(bin + 0.06)}" y="${HEIGHT - height}" width="${place(0.88)}" height="${height}"><title>${formatTick(bin * step)} ${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
+  });
+  const labels = bins.map((_runs, bin) =>
+    // The one before the end would be too close to it on a phone.
+    bin === 0 || (bin % BINS_PER_LABEL === 0 && bin + BINS_PER_LABEL <= last)
+      ? markup`<text x="${place(bin)}" y="${HEIGHT + 16}">${formatTick(bin * step)}</text>`
+      : markup``,
+  );
+  const marks = [median, p95].map(
+    (ms) => markup`<line x1="${place(ms / step)}" x2="${place(ms / step)}" y2="${HEIGHT}"/>`,
+  );
+  const stats = { Shortest: percentile(0), Median: median, '95th percentile': p95, Longest: longest };
   return markup`
 <section aria-labelledby="durations">
 <h2 id="durations">Durations</h2>
-<dl class="figures">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
-${renderHistogram(bins, median, p95)}
-<p class="note">Runs that finished or failed; the highest bar is ${pluralize(Math.max(...bins.counts), 'run')}. The lines mark the median and the 95th percentile.</p>
+<dl class="figures">${Object.entries(stats).map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
+<svg class="bars" role="img" aria-label="Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}" height="${HEIGHT + 24}">
+<rect class="ground" width="100%" height="${HEIGHT}"/>
+${bars}${marks}${labels}<text class="end" x="100%" y="${HEIGHT + 16}">${hasTail ? 'longer' : formatTick(bins.length * step)}</text></svg>
+<p class="note">Runs that finished or failed; the highest bar is ${pluralize(highest, 'run')}. The lines mark the median and the 95th percentile.</p>
 </section>`;
-}
-
-/** Returns the width of a bin in milliseconds, the runs of each, and whether the last one has no upper bound. */
-function computeHistogram(sorted: readonly number[], p95: number, longest: number) {
-  const isOpen = p95 > 0 && longest > p95 * LONG_TAIL;
-  const step = chooseStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
-  const needed = Math.floor((isOpen ? p95 * 1.5 : longest) / step) + 1;
-  const counts: number[] = Array(Math.ceil(needed / BINS_PER_LABEL) * BINS_PER_LABEL).fill(0);
-  for (const ms of sorted) {
-    const bin = Math.min(Math.floor(Math.max(0, ms) / step), counts.length - 1);
-    counts[bin] = (counts[bin] ?? 0) + 1;
-  }
-  return { step, counts, isOpen };
-}
-
-function renderHistogram(
-  { step, counts, isOpen }: ReturnType<typeof computeHistogram>,
-  median: number,
-  p95: number,
-): Markup {
-  const highest = Math.max(...counts);
-  const width = counts.length;
-  const divisions = width / BINS_PER_LABEL;
-  const bars = counts.flatMap((runs, index) => {
-    if (runs === 0) return [];
-    const rest = isOpen && index === width - 1;
-    const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
-    // Even a single run must be visible.
-    const height = Math.max(1.5, (runs / highest) * 100);
-    return markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
-  });
-  const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
-  const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;
-  return markup`<svg class="bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
-${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
-${renderAxis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
-}
-
-/** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
 
 const SECOND = 1_000;
@@ -342,20 +324,6 @@ const ROUND_STEPS = [
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
   ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
 ];
-
-/** Returns the smallest round step, in milliseconds, of which at most `maxSteps` cover `span`. */
-function chooseStep(span: number, maxSteps: number): number {
-  return ROUND_STEPS.find((step) => span <= step * maxSteps) ?? Math.ceil(span / maxSteps / DAY) * DAY;
-}
-
-/** Renders labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last label. */
-function renderAxis(divisions: number, step: number, end = formatTick(divisions * step)): Markup {
-  const labels = Array.from({ length: divisions }, (_, index) => formatTick(index * step));
-  return markup`<ol class="axis" aria-hidden="true">${labels.map(
-    (label, index) =>
-      markup`<li><span>${label}</span>${index === divisions - 1 ? markup`<span>${end}</span>` : ''}</li>`,
-  )}</ol>`;
-}
 
 /** Returns text such as `5s`, without the decimals of a measured duration. */
 function formatTick(ms: number): string {

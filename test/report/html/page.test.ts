@@ -123,9 +123,9 @@ describe('--report html', () => {
     const { html } = await watched();
     const [, bar = ''] = /<svg class="shares"[^>]*>(.*?)<\/svg>/.exec(html) ?? [];
     expect(bar.match(/x="[^"]*" width="[^"]*"/g)).toEqual([
-      'x="0.00" width="332.33"',
-      'x="333.33" width="499.00"',
-      'x="833.33" width="165.67"',
+      'x="0.00%" width="33.23%"',
+      'x="33.33%" width="49.90%"',
+      'x="83.33%" width="16.57%"',
     ]);
   });
 
@@ -156,7 +156,7 @@ describe('--report html: text from the service', () => {
     // Apart from style, script and data, every tag is one of the page's own.
     const markup = html.replace(/<(style|script)([^>]*)>.*?<\/\1>/gs, '<$1$2>');
     const NAME =
-      'id|class|title|role|type|name|lang|charset|content|http-equiv|scope|size|datetime|hidden|width|height|d|x|y';
+      'id|class|title|role|x1|x2|y2|type|name|lang|charset|content|http-equiv|scope|size|datetime|hidden|width|height|d|x|y';
     const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?| href="#(runs|(run|reason)-\\d+)"`;
     const left = markup.replace(new RegExp(`</?[a-z][a-z0-9]*(${attribute})*/?>`, 'g'), '');
     expect(left.replace('<!doctype html>', '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#39);)/);
