@@ -160,10 +160,7 @@ export class Reporter {
 
   /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
   runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
-    const seen = outcomes.flatMap(({ run }) => run ?? []);
-    const counts = countStatuses(seen, outcomes.length - seen.length).map(
-      ([status, count]) => `${count} ${status}`,
-    );
+    const counts = countStatuses(outcomes).map(([status, count]) => `${count} ${status}`);
     const text = `${outcomes.length} runs: ${counts.join(', ')}; watched for ${formatDuration(durationMs)}`;
     if (!this.presentation.quiet) this.block([text], 'FAILED', this.style.error);
   }

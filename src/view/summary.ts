@@ -112,12 +112,14 @@ export function ageOf(time: string, now: number): number | undefined {
 /** The order in which statuses are counted; others come last. */
 const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
-/** Returns how many runs have each status that some have; `unread` are those that could not be read. */
+/** Returns how many runs have each status that some have; `run` is undefined for one that could not be read. */
 export function countStatuses(
-  runs: readonly Run[],
-  unread: number,
+  outcomes: readonly { run?: Run | undefined }[],
 ): (readonly [status: string, count: number])[] {
   const counts = new Map(COUNTED.map((status) => [status, 0]));
-  for (const status of runs.map(statusText)) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts, ['not read', unread] as const].filter(([, count]) => count > 0);
+  for (const { run } of outcomes) {
+    const status = run === undefined ? 'not read' : statusText(run);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > 0);
 }

@@ -71,13 +71,17 @@ export class LivePainter implements Painter {
   updated(): void {
     const { clock, output } = this.options;
     const width = output.columns - MARGIN;
-    const bar = (share: number | undefined) => drawBar(share, width < WIDE ? 6 : 12);
+    let done: number | undefined;
+    const bar = (share: number | undefined) => {
+      done = share;
+      return drawBar(share, width < WIDE ? 6 : 12);
+    };
     const below = this.progress.below(width);
     // A terminal that scrolls cannot be redrawn.
     const fits = below.length + 1 < output.rows && below.every((line) => textWidth(line) <= width);
     const lines = [fitLine(this.progress.line(clock.monotonic(), bar), width), ...(fits ? below : [])];
     this.#shown = output.mask(lines.join('\n')).split('\n');
-    const display = this.options.terminalProgress ? terminalProgress(this.progress.share()) : '';
+    const display = this.options.terminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;
     this.#spinner.text = this.#shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;

@@ -26,12 +26,12 @@ type Part = readonly [text: string, rank: number, paint?: Paint];
 /** Parts of a line that commas separate; two spaces separate groups. Empty texts are left out. */
 export type Group = readonly Part[];
 
+type DrawBar = (share: number | undefined) => string;
+
 /** What a painter shows; `now` is monotonic (ms). */
 export interface Progress {
-  /** Returns the line; `bar` draws a share, 0 to 1, or nothing where bars are not shown. */
-  line(now: number, bar: (share: number | undefined) => string): readonly Group[];
-  /** Returns how much is done, 0 to 1, or undefined if unknown. */
-  share(): number | undefined;
+  /** Returns the line; `bar` draws how much is done, 0 to 1, where that is known and bars are shown. */
+  line(now: number, bar: DrawBar): readonly Group[];
   /** Returns the lines below, shown where the window has room for them. */
   below(width: number): readonly string[];
 }
@@ -136,47 +136,32 @@ export class RunsProgress implements Progress {
     this.#painter.changed();
   }
 
-  stop(): void {
-    this.#painter.stop();
-  }
-
-  line(now: number, bar: (share: number | undefined) => string): readonly Group[] {
+  line(now: number, bar: DrawBar): readonly Group[] {
+    const { style } = this.tools;
     const elapsed = wholeSeconds(now - this.#started.now);
     if (this.#upload !== undefined) return uploadLine(this.#upload, now, bar);
     const rows = [...this.#rows.values()];
+    if (rows.length > 1) {
+      const done = rows.filter(({ isDone }) => isDone).length;
+      const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
+      return [
+        [[`${done}/${rows.length} runs`, 0]],
+        counts.map(([status, count]) => [`${count} ${status}`, 1, statusPaint(status, style)]),
+        [[bar(done / rows.length), 3]],
+        [[elapsed, 2]],
+      ];
+    }
     const [{ run } = UNSEEN] = rows;
-    if (rows.length > 1) return this.#countsLine(rows, elapsed, bar(this.share()));
     if (run === undefined) return [[[this.#message, 0]], [[elapsed, 1]]];
     return [
-      [[statusText(run), 0, statusPaint(run.status, this.tools.style)]],
+      [[statusText(run), 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
-      [[bar(this.share()), 3]],
+      [[bar(shareOfSteps(run)), 3]],
       [
         [elapsed, 1],
         [estimateText(this.#timeLeft(now)), 4],
       ],
     ];
-  }
-
-  #countsLine(rows: readonly Row[], elapsed: string, bar: string): readonly Group[] {
-    const seen = rows.flatMap(({ run }) => run ?? []);
-    const unread = rows.filter(({ isDone, run }) => isDone && run === undefined).length;
-    const counts = countStatuses(seen, unread).map(
-      ([status, count]): Part => [`${count} ${status}`, 1, statusPaint(status, this.tools.style)],
-    );
-    return [
-      [[`${rows.filter(({ isDone }) => isDone).length}/${rows.length} runs`, 0]],
-      counts,
-      [[bar, 3]],
-      [[elapsed, 2]],
-    ];
-  }
-
-  share(): number | undefined {
-    if (this.#upload !== undefined) return this.#upload.sent / this.#upload.total;
-    const rows = [...this.#rows.values()];
-    if (rows.length > 1) return rows.filter(({ isDone }) => isDone).length / rows.length;
-    return shareOfSteps(rows[0]?.run);
   }
 
   /** Estimates the time left of the only run (ms), once two steps have completed. */
@@ -228,10 +213,10 @@ function shareOfSteps(run: Run | undefined): number | undefined {
 }
 
 /** Returns the line of an upload, with its rate and time left after the first second. */
-export function uploadLine(
+function uploadLine(
   { sent, total, isBase64, started }: Upload & { started: number },
   now: number,
-  bar: (share: number) => string,
+  bar: DrawBar,
 ): readonly Group[] {
   const elapsed = now - started;
   const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
@@ -298,21 +283,42 @@ export class BatchProgress implements Progress {
     this.#painter.updated(rowText(row));
   }
 
-  stop(): void {
-    this.#painter.stop();
-  }
-
-  line(now: number, bar: (share: number | undefined) => string): readonly Group[] {
-    return batchLine(
-      this.counts(),
-      { started: this.#started, lastEnd: this.#lastEnd, now },
-      this.tools.style,
-      bar,
-    );
-  }
-
-  share(): number | undefined {
-    return shareOfRows(this.counts());
+  /** With the rate, and the time left once the number of rows is known. */
+  line(now: number, bar: DrawBar): readonly Group[] {
+    const { ended, running, total, endedNow, wait } = this.counts();
+    const done = ended.reduce((sum, [, count]) => sum + count, 0);
+    const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
+    // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
+    const isUnclear =
+      this.#lastEnd - this.#started < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
+    const msPerRow = isUnclear ? undefined : (this.#lastEnd - this.#started) / endedNow;
+    const left = msPerRow && total && timeLeft(msPerRow, total - done, now - this.#lastEnd);
+    const open = (count: number, word: string, rank: number): Part => [
+      count > 0 ? `${formatCount(count)} ${word}` : '',
+      rank,
+    ];
+    return [
+      [[bar(total ? done / total : undefined), 4]],
+      [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
+      [
+        ...ended.map(([word, count]): Part => {
+          const rank = word === wordOf('finished') ? 5 : 2;
+          return [
+            `${formatCount(count)} ${word}`,
+            rank,
+            paintOf(WORDS.get(word) ?? 'doubt', this.tools.style),
+          ];
+        }),
+        open(running, 'running', 6),
+        open(waiting, 'waiting', 9),
+      ],
+      [[wait === undefined ? '' : waitText(wait, now), 1]],
+      [[msPerRow === undefined ? '' : rateText(msPerRow), 8]],
+      [
+        [wholeSeconds(now - this.#started), left ? 7 : 3],
+        [estimateText(left), 3],
+      ],
+    ];
   }
 
   below(width: number): readonly string[] {
@@ -324,57 +330,10 @@ export class BatchProgress implements Progress {
   }
 }
 
-/** Returns the line of a batch, with its rate, and the time left once the number of rows is known; times are monotonic (ms). */
-export function batchLine(
-  counts: BatchCounts,
-  { started, lastEnd, now }: { started: number; lastEnd: number; now: number },
-  style: Style,
-  bar: (share: number | undefined) => string,
-): readonly Group[] {
-  const { ended, running, total, endedNow, wait } = counts;
-  const done = countDone(counts);
-  const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
-  // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
-  const isUnclear = lastEnd - started < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
-  const msPerRow = isUnclear ? undefined : (lastEnd - started) / endedNow;
-  const left = msPerRow && total && timeLeft(msPerRow, total - done, now - lastEnd);
-  const open = (count: number, word: string, rank: number): Part => [
-    count > 0 ? `${formatCount(count)} ${word}` : '',
-    rank,
-  ];
-  return [
-    [[bar(shareOfRows(counts)), 4]],
-    [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
-    [
-      ...ended.map(([word, count]): Part => {
-        const rank = word === wordOf('finished') ? 5 : 2;
-        return [`${formatCount(count)} ${word}`, rank, paintOf(WORDS.get(word) ?? 'doubt', style)];
-      }),
-      open(running, 'running', 6),
-      open(waiting, 'waiting', 9),
-    ],
-    [[wait === undefined ? '' : waitText(wait, now), 1]],
-    [[msPerRow === undefined ? '' : rateText(msPerRow), 8]],
-    [
-      [wholeSeconds(now - started), left ? 7 : 3],
-      [estimateText(left), 3],
-    ],
-  ];
-}
-
 /** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */
 function rowText({ label, state, id, reason }: EndedRow): string {
   const parts = [sanitize(label), wordOf(state), sanitize(id ?? ''), sanitizeLines(reason).join('; ')];
   return parts.filter((text) => text !== '').join('  ');
-}
-
-function countDone({ ended }: BatchCounts): number {
-  return ended.reduce((sum, [, count]) => sum + count, 0);
-}
-
-/** Returns the share of rows that are done, 0 to 1; undefined until their number is known. */
-function shareOfRows(counts: BatchCounts): number | undefined {
-  return counts.total ? countDone(counts) / counts.total : undefined;
 }
 
 /** Returns `service busy (503): waiting 4s`. */

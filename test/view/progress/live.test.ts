@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { PLAIN } from '../../../src/view/presentation.js';
 import {
   type BatchCounts,
-  batchLine,
+  BatchProgress,
   drawBar,
   fitLine,
+  RunsProgress,
   type Upload,
-  uploadLine,
 } from '../../../src/view/progress/progress.js';
 import { runCli } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
@@ -17,11 +17,25 @@ import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
 
+/** Returns what a progress needs, whose clock is at `times.now`. */
+const toolsAt = (times: { now: number }) => ({
+  clock: Object.assign(new VirtualClock(), { monotonic: () => times.now }),
+  style: PLAIN,
+  open: () => ({ changed() {}, updated() {}, stop() {} }),
+});
 const bar = (share: number | undefined) => drawBar(share);
-const uploadText = (upload: Upload, width: number) =>
-  fitLine(uploadLine({ ...upload, started: 0 }, 3_000, bar), width);
-const batchText = (counts: BatchCounts, lastEnd: number, now: number, width: number) =>
-  fitLine(batchLine(counts, { started: 0, lastEnd, now }, PLAIN, bar), width);
+function uploadText(upload: Upload, width: number) {
+  const progress = new RunsProgress(toolsAt({ now: 0 }));
+  progress.sending(upload);
+  return fitLine(progress.line(3_000, bar), width);
+}
+function batchText(counts: BatchCounts, lastEnd: number, now: number, width: number) {
+  const times = { now: 0 };
+  const progress = new BatchProgress(toolsAt(times), () => counts);
+  times.now = lastEnd;
+  progress.rowDone({ label: '', state: 'finished', id: undefined, reason: '' }, false);
+  return fitLine(progress.line(now, bar), width);
+}
 
 /** Returns the texts that the live line showed, each once. */
 function frames(stderr: string): string[] {
