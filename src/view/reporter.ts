@@ -1,8 +1,7 @@
 /** Messages on stderr, also of the service layer: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
 
 import type { Facts, WfrError } from '../errors.js';
-import { ERROR_LABEL, formatError } from '../outcome/describe-error.js';
-import type { Clock, Context, Output } from '../platform/context.js';
+import type { Context } from '../platform/context.js';
 import type { NetworkError } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
@@ -14,6 +13,7 @@ import { sanitize } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
+import { errorText } from './errors/print-error.js';
 import { createStyle, type Paint, type Presentation, type Style } from './presentation.js';
 import type {
   BatchCounts,
@@ -21,7 +21,6 @@ import type {
   Progress,
   ProgressTools,
   RunsProgress,
-  Upload,
   WatchedRun,
 } from './progress/progress.js';
 import { countStatuses } from './summary.js';
@@ -33,7 +32,7 @@ const MAX_WARNINGS = 1_000;
 
 export class Reporter {
   /** Shows what becomes of a request, once there is progress. */
-  #runs: RunsProgress | undefined;
+  runs: RunsProgress | undefined;
   /** Removes the live line; does nothing where there is none. */
   stopProgress = () => {};
   /** The last line of `continuation`. */
@@ -43,20 +42,17 @@ export class Reporter {
   private constructor(
     readonly presentation: Presentation,
     readonly style: Style,
-    readonly clock: Clock,
-    readonly output: Output,
-    readonly onSuspend: Context['onSuspend'],
+    readonly context: Context,
   ) {}
 
   static async open(presentation: Presentation, context: Context): Promise<Reporter> {
-    const { clock, stderr, onSuspend } = context;
-    return new Reporter(presentation, await createStyle(presentation.color), clock, stderr, onSuspend);
+    return new Reporter(presentation, await createStyle(presentation.color), context);
   }
 
   /** Prints a line, even with --quiet. */
   notice(line: string): void {
     // A run does not fail because stderr cannot be written.
-    void this.output.write(`${line}\n`);
+    void this.context.stderr.write(`${line}\n`);
   }
 
   /** Prints a line, unless --quiet. */
@@ -71,14 +67,18 @@ export class Reporter {
 
   /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
   block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
-    const text = wrapLines(lines, this.output.isTerminal ? this.output.columns : 0).join('\n');
+    const text = wrapLines(lines, this.#width).join('\n');
     this.notice(text.replace(word, () => paint(word)));
   }
 
   /** Prints the closing block of a batch, even with --quiet. */
   batchSummary(summary: BatchSummary): void {
-    const { isTerminal, columns } = this.output;
-    this.notice(formatBatchSummary(summary, this.style, isTerminal ? columns : 0).join('\n'));
+    this.notice(formatBatchSummary(summary, this.style, this.#width).join('\n'));
+  }
+
+  get #width(): number {
+    const { isTerminal, columns } = this.context.stderr;
+    return isTerminal ? columns : 0;
   }
 
   /** Prints a warning. */
@@ -96,24 +96,21 @@ export class Reporter {
   /** Prints an error, unless errors are data. */
   error(facts: Facts): void {
     if (!this.presentation.showsErrors) return;
-    if (facts.stack !== undefined) this.notice(formatError(facts).join('\n'));
-    else this.block(formatError(facts), ERROR_LABEL, this.style.error);
+    this.notice(errorText(facts, this.style, this.context.stderr));
   }
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   progress(line: string): void {
-    const { live } = this.presentation;
-    const lines = live ? wrapLines([line], this.output.columns) : [withTimestamp(line, this.clock)];
-    this.info(lines.map((part) => this.style.dim(part)).join('\n'));
+    const lines = this.presentation.live ? wrapLines([line], this.#width) : [this.#withTimestamp(line)];
+    this.info(this.style.dim(lines.join('\n')));
   }
 
-  /** Reports that a poll failed and is retried after `delay` ms; `id` is given where there are several runs. */
-  retryingPoll(failure: WfrError, delay: number, tries: string | undefined, id: string | undefined): void {
-    this.retrying(failure, id === undefined ? '' : `${sanitize(id)}: `, '', delay, tries);
-  }
-
-  /** Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited. */
-  retrying(cause: WfrError, subject: string, detail: string, delay: number, tries: string | undefined): void {
+  /**
+   * Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited, and `id` is given
+   * where there are several runs.
+   */
+  retrying(cause: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
+    const subject = id === undefined ? '' : `${sanitize(id)}: `;
     const reason = sanitize(cause.facts.summary.join(', '));
     const count = tries === undefined ? '' : ` (${tries})`;
     this.progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
@@ -175,8 +172,8 @@ export class Reporter {
   /** Shows the progress of one run, or of several that exist, until stopProgress(). */
   async startProgress(runs: readonly WatchedRun[] = []): Promise<RunsProgress> {
     const { RunsProgress } = await import('./progress/progress.js');
-    this.#runs = new RunsProgress(await this.#progressTools(), runs);
-    return this.#runs;
+    this.runs = new RunsProgress(await this.#progressTools(), runs);
+    return this.runs;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
@@ -187,35 +184,25 @@ export class Reporter {
 
   /** A live line on a terminal, for which alone ora is loaded; else a line for each change. */
   async #progressTools(): Promise<ProgressTools> {
-    const { presentation, style, output, clock, onSuspend } = this;
+    const { presentation, style, context } = this;
     const { plainPainter } = await import('./progress/progress.js');
     const { LivePainter } = presentation.live ? await import('./progress/live.js') : {};
-    const print = (line: string) => this.info(withTimestamp(line, clock));
+    const print = (line: string) => this.info(this.#withTimestamp(line));
     const open = (progress: Progress) => {
       const painter =
         LivePainter === undefined
-          ? plainPainter(print, clock, progress)
-          : new LivePainter({ ...presentation, output, clock, onSuspend }, progress);
+          ? plainPainter(print, context.clock, progress)
+          : new LivePainter(presentation, context, progress);
       this.stopProgress = () => painter.stop();
       return painter;
     };
-    return { clock, style, open };
+    return { clock: context.clock, style, open };
   }
 
-  /** Shows how much of a request body has been sent. */
-  sending(upload: Upload): void {
-    this.#runs?.sending(upload);
+  /** Returns a line with the time (UTC) before it. */
+  #withTimestamp(line: string): string {
+    return `${new Date(this.context.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${line}`;
   }
-
-  /** Shows what is being waited for, until the first Run arrives. */
-  waiting(text: string): void {
-    this.#runs?.waiting(text);
-  }
-}
-
-/** Returns a line with the time (UTC) before it. */
-function withTimestamp(text: string, clock: Clock): string {
-  return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
 }
 
 /** Bodies larger than this (bytes) show how much of them has been sent. */
@@ -241,14 +228,14 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
-      reporter.retrying(cause, '', detail, delay, `${count}/${MAX_RESENDS}`);
-      reporter.waiting('Waiting to retry');
+      reporter.retrying(cause, delay, `${count}/${MAX_RESENDS}`, undefined, detail);
+      reporter.runs?.waiting('Waiting to retry');
     },
     sending(sent, total, hasDocuments) {
-      if (total > LARGE_BODY) reporter.sending({ sent, total, isBase64: hasDocuments });
+      if (total > LARGE_BODY) reporter.runs?.sending({ sent, total, isBase64: hasDocuments });
     },
     sent() {
-      reporter.waiting('Sent; waiting for the response');
+      reporter.runs?.waiting('Sent; waiting for the response');
     },
     candidate(id) {
       const command = shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);

@@ -104,13 +104,13 @@ export function printOutcome(
   { reporter, layout }: Session,
 ): void {
   const { id, run, error, state, durationMs } = outcome;
-  const { presentation, style, output } = reporter;
+  const { presentation, style, context } = reporter;
   const { settings, format, namesOf, wasTriggered = false } = view;
   if (exitOf(outcome) !== ExitCode.ok && !presentation.showsErrors) return;
   const isOnly = namesOf === undefined;
   const isOver = run !== undefined && hasEnded(run);
   // Of several, the line of each run is on the screen.
-  const isListed = !isOnly && format === 'text' && layout.width > 0 && output.isTerminal;
+  const isListed = !isOnly && format === 'text' && layout.width > 0 && context.stderr.isTerminal;
   if (error?.code === 'interrupted') {
     if (isOnly)
       reporter.notice(`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`);

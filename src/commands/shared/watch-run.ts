@@ -78,7 +78,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       exists,
       ...(known && { accepted: known }),
       ...(label !== null && {
-        onFailedPoll: (failure, delay, tries) => reporter.retryingPoll(failure, delay, tries, label),
+        onFailedPoll: (failure, delay, tries) => reporter.retrying(failure, delay, tries, label),
       }),
     });
     for await (const seen of changes) {

@@ -4,20 +4,25 @@ import type { Facts } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { ERROR_LABEL, factsOf, formatError } from '../../outcome/describe-error.js';
 import { exitOfError } from '../../outcome/outcome.js';
-import type { Context } from '../../platform/context.js';
+import type { Context, Output } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
-import { createStyle, hasColor } from '../presentation.js';
+import { createStyle, hasColor, type Style } from '../presentation.js';
 
-/** Prints an error, an internal one with its stack. `color` is the value of --color. */
+/** Returns an error as text, an internal one with its stack, wrapped to a terminal. */
+export function errorText(facts: Facts, style: Style, { isTerminal, columns }: Output): string {
+  const width = isTerminal && facts.stack === undefined ? columns : 0;
+  const text = wrapLines(formatError(facts), width).join('\n');
+  return text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL));
+}
+
+/** Prints an error. `color` is the value of --color. */
 export async function printError(
   facts: Facts,
   color: string | undefined,
   { stderr, env }: Pick<Context, 'stderr' | 'env'>,
 ): Promise<void> {
-  const width = stderr.isTerminal && facts.stack === undefined ? stderr.columns : 0;
-  const text = wrapLines(formatError(facts), width).join('\n');
   const style = await createStyle(hasColor(color, env, stderr));
-  await stderr.write(`${text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL))}\n`);
+  await stderr.write(`${errorText(facts, style, stderr)}\n`);
 }
 
 /** Prints the error that ended a command, as text or as data, and returns its exit. */

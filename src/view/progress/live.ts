@@ -1,7 +1,7 @@
 /** Progress on a terminal: a spinner line on stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
-import type { Clock, Context, Output } from '../../platform/context.js';
-import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
+import type { Context } from '../../platform/context.js';
+import { NO_TERMINAL_PROGRESS, type Presentation, terminalProgress } from '../presentation.js';
 import { textWidth } from '../table.js';
 import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
 
@@ -19,15 +19,6 @@ const WIDE = 70;
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
-export interface LiveOptions {
-  output: Output;
-  clock: Clock;
-  color: boolean;
-  /** Whether the terminal has a progress display of its own. */
-  terminalProgress: boolean;
-  onSuspend: Context['onSuspend'];
-}
-
 /** Such a line, from its construction to stop(). */
 export class LivePainter implements Painter {
   readonly #spinner;
@@ -38,21 +29,22 @@ export class LivePainter implements Painter {
   #cancelTick = () => {};
 
   constructor(
-    private readonly options: LiveOptions,
+    private readonly presentation: Presentation,
+    private readonly context: Pick<Context, 'stderr' | 'clock' | 'onSuspend'>,
     private readonly progress: Progress,
   ) {
-    const { output, color } = options;
+    const { stderr: output, onSuspend } = context;
     this.#spinner = ora({
       // ora's type demands more of a stream than ora uses.
       stream: output.stream as NodeJS.WriteStream,
       isEnabled: true,
       // With it, Ctrl-Z would no longer stop wfr.
       discardStdin: false,
-      color: color ? 'cyan' : (false as never),
+      color: presentation.color ? 'cyan' : (false as never),
     });
     const onResize = () => this.#resized();
     output.stream.on('resize', onResize);
-    const unsubscribe = options.onSuspend({ before: () => this.#hide(), after: () => this.changed() });
+    const unsubscribe = onSuspend({ before: () => this.#hide(), after: () => this.changed() });
     this.#release = () => {
       output.stream.removeListener('resize', onResize);
       unsubscribe();
@@ -69,7 +61,7 @@ export class LivePainter implements Painter {
 
   /** Control sequences are part of the text: ora treats anything else that is written as output to make room for. */
   updated(): void {
-    const { clock, output } = this.options;
+    const { clock, stderr: output } = this.context;
     const width = output.columns - MARGIN;
     let done: number | undefined;
     const bar = (share: number | undefined) => {
@@ -81,7 +73,7 @@ export class LivePainter implements Painter {
     const fits = below.length + 1 < output.rows && below.every((line) => textWidth(line) <= width);
     const lines = [fitLine(this.progress.line(clock.monotonic(), bar), width), ...(fits ? below : [])];
     this.#shown = output.mask(lines.join('\n')).split('\n');
-    const display = this.options.terminalProgress ? terminalProgress(done) : '';
+    const display = this.presentation.terminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;
     this.#spinner.text = this.#shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
@@ -94,19 +86,19 @@ export class LivePainter implements Painter {
   }
 
   #tick(): void {
-    this.#cancelTick = this.options.clock.after(TICK, () => this.#tick());
+    this.#cancelTick = this.context.clock.after(TICK, () => this.#tick());
     this.#isResizing = false;
     this.changed();
   }
 
   #hide(): void {
     this.#spinner.stop();
-    if (this.options.terminalProgress) this.options.output.stream.write(NO_TERMINAL_PROGRESS);
+    if (this.presentation.terminalProgress) this.context.stderr.stream.write(NO_TERMINAL_PROGRESS);
   }
 
   /** A narrower terminal wraps a line into several rows, of which ora would clear one. */
   #resized(): void {
-    const { output } = this.options;
+    const { stderr: output } = this.context;
     if (output.columns === 0) return;
     if (this.#spinner.isSpinning) {
       const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + INDENT) / output.columns));
@@ -116,6 +108,6 @@ export class LivePainter implements Painter {
     }
     this.#isResizing = true;
     this.#cancelTick();
-    this.#cancelTick = this.options.clock.after(RESIZE_PAUSE, () => this.#tick());
+    this.#cancelTick = this.context.clock.after(RESIZE_PAUSE, () => this.#tick());
   }
 }
