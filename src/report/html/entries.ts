@@ -117,25 +117,21 @@ export function* serializeEntries(
   yield `\n],\n"outcomes":${toScriptJson(PAGE_OUTCOMES)},\n"common":${toScriptJson(common)}}`;
 }
 
-/** In bytes. */
+/** Characters of an output that are shown. */
 const MAX_OUTPUT = 64 * 1024;
 /** Bytes of a longer data URI that are shown. */
 const MAX_DATA_URI = 60;
 const DATA_URI = Buffer.from('"data:');
 
-/** Returns the start of an output (JSON text in UTF-8); the last line says how much is missing. */
+/** Returns the start of an output (JSON text in UTF-8); "…" marks a cut. */
 function excerptOutput(output: Uint8Array): string {
   const decoder = new TextDecoder();
   let text = '';
-  let bytes = 0;
   for (const chunk of formatJson(shortenDocuments(output))) {
-    const shown = chunk.subarray(0, Math.max(0, MAX_OUTPUT - bytes));
-    text += decoder.decode(shown, { stream: true });
-    bytes += chunk.length;
+    text += decoder.decode(chunk.subarray(0, MAX_OUTPUT), { stream: true });
+    if (text.length > MAX_OUTPUT || chunk.length > MAX_OUTPUT) return `${text.slice(0, MAX_OUTPUT)}…`;
   }
-  const missing = bytes - MAX_OUTPUT;
-  const end = missing > 0 ? `…\n(${missing} more bytes)` : '';
-  return `${text.trimEnd()}${end}`;
+  return text.trimEnd();
 }
 
 /** Shortens the strings that are data URIs: their bytes tell a person nothing. */

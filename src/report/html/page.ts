@@ -28,16 +28,21 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   const entries = runs.map(toEntry);
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
-  const failures = groupFailures(entries);
+  const failures = new ReasonGroups<Entry>();
+  const groupIds = new Map<Entry, number>();
+  for (const entry of entries) {
+    const { succeeded, outcome, step, message } = entry;
+    if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry));
+  }
   yield renderHead(formatHeadline(entries)).html;
   yield '<body class="static">\n<main>\n';
   yield renderHeader(entries, counts, common, startedAt, durationMs).html;
   if (entries.length > 1) yield renderOutcomes(counts, entries.length).html;
-  yield renderFailures(failures.groups).html;
+  yield renderFailures(failures.bySize()).html;
   yield renderDurations(entries).html;
   yield renderRuns(entries, counts, common).html;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* serializeEntries(entries, common, failures.groupIds);
+  yield* serializeEntries(entries, common, groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
@@ -204,18 +209,6 @@ const MAX_MESSAGE = 400;
 
 type Group = ReasonGroup<Entry>;
 
-/** Groups the runs that did not succeed by their reasons, the largest first, with the id of the group of each. */
-function groupFailures(entries: readonly Entry[]) {
-  const groups = new ReasonGroups<Entry>();
-  const groupIds = new Map<Entry, number>();
-  for (const entry of entries) {
-    if (entry.succeeded) continue;
-    const { outcome, step, message } = entry;
-    groupIds.set(entry, groups.add({ outcome: outcome.label, step, message }, entry));
-  }
-  return { groups: groups.bySize(), groupIds };
-}
-
 /** Renders the section; empty if all runs succeeded. The links that show all runs of a group need the page's script. */
 function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
@@ -245,10 +238,10 @@ function renderFirst(first: readonly Entry[], count: number): Markup {
   // One more run is named instead of counted.
   const named = count > first.length ? first.slice(0, -1) : first;
   const links = named.map(
-    ({ number, label, id, workflow }, index) =>
-      markup`${index === 0 ? '' : ', '}<a href="#run-${number}">${label || id || workflow || number}</a>`,
+    ({ number, label, id, workflow }) =>
+      markup`<a href="#run-${number}">${label || id || workflow || number}</a> `,
   );
-  const more = count > named.length ? ` and ${formatCount(count - named.length)} more` : '';
+  const more = count > named.length ? `and ${formatCount(count - named.length)} more` : '';
   return markup`<p class="note">${links}${more}</p>`;
 }
 
@@ -339,10 +332,8 @@ function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Marku
 
 function toHtml(part: Part): string {
   if (part instanceof Markup) return part.html;
-  if (typeof part === 'number') return String(part);
-  if (typeof part === 'string')
-    return escapeUnencodable(part).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-  return part.map(({ html }) => html).join('');
+  if (typeof part === 'object') return part.map(toHtml).join('');
+  return escapeUnencodable(String(part)).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
