@@ -15,7 +15,8 @@ import { decodeStart } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
 import { formatDuration } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
-import { escapeCodePoint, sanitize } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
+import { escapeUnencodable } from '../markup.js';
 
 /** Every outcome, in the order of the page's lists; its tone is a CSS class, of which that of an invalid row is its own. */
 export const PAGE_OUTCOMES = [...WORDS].map(([label, tone]) => ({
@@ -155,11 +156,4 @@ function toScriptJson(value: unknown): string {
   const filled = (_name: string, member: unknown) =>
     typeof member === 'string' ? escapeUnencodable(member) || undefined : member;
   return JSON.stringify(value, filled).replaceAll('<', '\\u003c');
-}
-
-/** Replaces code points that UTF-8 or HTML cannot represent by `\uXXXX`. */
-export function escapeUnencodable(text: string): string {
-  return text.replace(/[\p{Surrogate}\p{Noncharacter_Code_Point}]/gu, (character) =>
-    escapeCodePoint(character.codePointAt(0) ?? 0),
-  );
 }

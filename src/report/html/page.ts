@@ -6,22 +6,17 @@ import { VERSION } from '../../platform/context.js';
 import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { isUuid } from '../../text/url.js';
+import { Markup, markup } from '../markup.js';
 import script from './client.js?raw';
 import {
   type Common,
   type Entry,
-  escapeUnencodable,
   PAGE_OUTCOMES,
   type PageOutcome,
   serializeEntries,
   toEntry,
 } from './entries.js';
 import style from './style.css?raw';
-
-/** A piece of HTML: the tag `markup` builds one from untrusted text. */
-class Markup {
-  constructor(readonly html: string) {}
-}
 
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
@@ -34,13 +29,13 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
     const { succeeded, outcome, step, message } = entry;
     if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry));
   }
-  yield renderHead(formatHeadline(entries)).html;
+  yield renderHead(formatHeadline(entries)).text;
   yield '<body class="static">\n<main>\n';
-  yield renderHeader(entries, counts, common, startedAt, durationMs).html;
-  if (entries.length > 1) yield renderOutcomes(counts, entries.length).html;
-  yield renderFailures(failures.bySize()).html;
-  yield renderDurations(entries).html;
-  yield renderRuns(entries, counts, common).html;
+  yield renderHeader(entries, counts, common, startedAt, durationMs).text;
+  if (entries.length > 1) yield renderOutcomes(counts, entries.length).text;
+  yield renderFailures(failures.bySize()).text;
+  yield renderDurations(entries).text;
+  yield renderRuns(entries, counts, common).text;
   yield '</main>\n<script type="application/json" id="data">';
   yield* serializeEntries(entries, common, groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
@@ -204,8 +199,6 @@ function formatPercent(runs: number, all: number): string {
 
 /** Groups that are listed; the table of runs has every run. */
 const MAX_GROUPS = 50;
-/** Characters of a message that are shown; the details of a run have all. */
-const MAX_MESSAGE = 400;
 
 type Group = ReasonGroup<Entry>;
 
@@ -229,7 +222,7 @@ ${left.length === 0 ? '' : markup`<p class="note">${pluralize(left.length, 'more
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
 `;
 }
 
@@ -322,24 +315,3 @@ const ROUND_STEPS = [
 function formatTick(ms: number): string {
   return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
 }
-
-type Part = string | number | Markup | readonly Markup[];
-
-/** Escapes the values of the template, except Markup. Attributes must be in double quotes. */
-function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(String.raw({ raw: strings }, ...parts.map(toHtml)));
-}
-
-function toHtml(part: Part): string {
-  if (part instanceof Markup) return part.html;
-  if (typeof part === 'object') return part.map(toHtml).join('');
-  return escapeUnencodable(String(part)).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};

@@ -130,11 +130,4 @@ describe('--report html: the reasons', () => {
     expect(html).toContain('<p class="note">3 more reasons, of 3 runs: see the table of all runs.</p>');
     expect(section(failing(50), 'failures')).not.toContain('see the table of all runs');
   });
-
-  test('--report html: of a message, 400 characters are shown', () => {
-    const shown = (message: string) =>
-      texts(section([endedAfter(1_000, message), endedAfter(1_000)], 'failures'), 'div');
-    expect(shown('x'.repeat(400))).toEqual(['x'.repeat(400)]);
-    expect(shown('x'.repeat(401))).toEqual([`${'x'.repeat(400)}…`]);
-  });
 });
