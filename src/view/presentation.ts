@@ -14,6 +14,11 @@ export type Presentation = ReturnType<typeof decidePresentation>;
 
 export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
+/** The columns of the spinner of a live line, and the space after it. */
+export const LIVE_INDENT = 2;
+/** With the last column, which stays free because some terminals would wrap, and room for the `^C` that they echo. */
+export const LIVE_MARGIN = LIVE_INDENT + 1 + '^C'.length;
+
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
   const { color } = flags;

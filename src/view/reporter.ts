@@ -14,7 +14,7 @@ import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { errorText } from './errors/print-error.js';
-import { createStyle, type Paint, type Presentation, type Style } from './presentation.js';
+import { createStyle, LIVE_MARGIN, type Paint, type Presentation, type Style } from './presentation.js';
 import type {
   BatchCounts,
   BatchProgress,
@@ -116,11 +116,18 @@ export class Reporter {
     this.progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
   }
 
-  /** Prints the id, unless a person sees it on stdout, and the version of an accepted run; and how to watch it. */
-  accepted(run: Run, resume: string, isIdOnTerminal: boolean): void {
-    const version = run.versionName === undefined ? '' : ` (version ${sanitize(run.versionName)})`;
-    if (!isIdOnTerminal) this.notice(`Run ${this.style.bold(sanitize(run.id))}${version}`);
-    this.continuation(`To watch it: ${resume}`, { isDim: true });
+  /** Prints the id of a run, with `detail`. */
+  run(id: string, detail: string): void {
+    this.notice(`Run ${this.style.bold(sanitize(id))}${sanitize(detail)}`);
+  }
+
+  /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
+  resumable(watch: string, isWatched: boolean): void {
+    const text = `To watch it: ${watch}`;
+    const { live, canContinue } = this.presentation;
+    const isBelow = isWatched && live && text.length <= this.context.stderr.columns - LIVE_MARGIN;
+    if (!isBelow) this.continuation(text, { isDim: true });
+    else if (canContinue) this.runs?.resumable(text);
   }
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */

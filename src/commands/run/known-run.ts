@@ -35,8 +35,9 @@ export function announceAccepted(
   const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.
-  const isIdOnTerminal = plan.detached && context.stdout.isTerminal;
-  reporter.accepted(run, watchCommand([id], plan), isIdOnTerminal);
+  if (!plan.detached || !context.stdout.isTerminal)
+    reporter.run(id, version === undefined ? '' : ` (version ${version})`);
+  reporter.resumable(watchCommand([id], plan), !plan.detached);
   reporter.fieldAccepted(variant, variantsTried);
   const { workflowId: workflow, inputs } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');

@@ -1,7 +1,13 @@
 /** Progress on a terminal: a spinner line on stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
 import type { Context } from '../../platform/context.js';
-import { NO_TERMINAL_PROGRESS, type Presentation, terminalProgress } from '../presentation.js';
+import {
+  LIVE_INDENT,
+  LIVE_MARGIN,
+  NO_TERMINAL_PROGRESS,
+  type Presentation,
+  terminalProgress,
+} from '../presentation.js';
 import { textWidth } from '../table.js';
 import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
 
@@ -9,10 +15,6 @@ import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
 const TICK = 1_000;
 /** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
 const RESIZE_PAUSE = 100;
-/** The columns of the spinner and the space after it. */
-const INDENT = 2;
-/** With the last column, which stays free because some terminals would wrap, and room for the `^C` that they echo. */
-const MARGIN = INDENT + 1 + '^C'.length;
 /** Columns below which bars are half as wide. */
 const WIDE = 70;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
@@ -62,7 +64,7 @@ export class LivePainter implements Painter {
   /** Control sequences are part of the text: ora treats anything else that is written as output to make room for. */
   updated(): void {
     const { clock, stderr: output } = this.context;
-    const width = output.columns - MARGIN;
+    const width = output.columns - LIVE_MARGIN;
     let done: number | undefined;
     const bar = (share: number | undefined) => {
       done = share;
@@ -75,7 +77,7 @@ export class LivePainter implements Painter {
     this.#shown = output.mask(lines.join('\n')).split('\n');
     const display = this.presentation.terminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
-    const indent = `\n${' '.repeat(INDENT)}`;
+    const indent = `\n${' '.repeat(LIVE_INDENT)}`;
     this.#spinner.text = this.#shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
   }
 
@@ -101,7 +103,7 @@ export class LivePainter implements Painter {
     const { stderr: output } = this.context;
     if (output.columns === 0) return;
     if (this.#spinner.isSpinning) {
-      const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + INDENT) / output.columns));
+      const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + LIVE_INDENT) / output.columns));
       const added = rows.reduce((sum, count) => sum + count - 1, 0);
       this.#spinner.stop();
       if (added > 0) output.stream.write(`\u001b[${added}A\u001b[J`);

@@ -85,6 +85,7 @@ export class RunsProgress implements Progress {
   readonly #started: { now: number; time: number };
   readonly #painter: Painter;
   #message = 'Connecting';
+  #resume: string | undefined;
   #upload: (Upload & { started: number }) | undefined;
 
   /** Without `runs`, it is of the one run that is seen first. */
@@ -110,6 +111,12 @@ export class RunsProgress implements Progress {
     this.#upload = undefined;
     this.#message = message;
     this.#painter.changed();
+  }
+
+  /** Shows below the line how to continue with the only run. */
+  resumable(text: string): void {
+    this.#resume = this.tools.style.dim(text);
+    this.#painter.updated();
   }
 
   seen(id: string, run: Run): void {
@@ -173,10 +180,10 @@ export class RunsProgress implements Progress {
     return timeLeft((lastStep - firstSeen) / done, total - firstSteps - done, now - lastStep);
   }
 
-  /** Returns a line for each run that has not ended. */
+  /** Returns a line for each of several runs that has not ended. */
   below(width: number): readonly string[] {
     const rows = [...this.#rows.values()];
-    if (rows.length < 2) return [];
+    if (rows.length < 2) return this.#resume === undefined ? [] : [this.#resume];
     const { clock, style } = this.tools;
     const steps = (run: Run | undefined) =>
       run === undefined || totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`;

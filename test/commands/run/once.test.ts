@@ -91,12 +91,16 @@ describe('run --once: the same command again', () => {
     expect(requests).toEqual([]);
   });
 
-  test('run --once: a recorded run is named with the command that watches it, which --quiet leaves out', async () => {
-    const { once } = await prepareOnce();
-    await once();
+  test('run --once: a recorded run is named, until it has ended with the command that watches it, unless --quiet', async () => {
+    const { once, state } = await prepareOnce();
+    state.run = aRun();
+    await once(['a=1', '--timeout', '5s']);
     const named = 'Run run-1, recorded in my.once\n';
-    expect((await once()).stderr).toMatch(new RegExp(`^${named}To watch it: wfr watch run-1\n`));
+    const command = 'To watch it: wfr watch run-1\n';
+    expect((await once(['a=1', '--timeout', '5s'])).stderr).toMatch(new RegExp(`^${named}${command}`));
+    state.run = aFinishedRun();
     expect((await once(['a=1', '-q'])).stderr).toBe(named);
+    expect((await once()).stderr).not.toContain(command);
   });
 
   test('run --once: an accepted run is watched, and its end is recorded', async () => {

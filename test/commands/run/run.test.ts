@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
@@ -155,23 +156,25 @@ describe('run: signals', () => {
     expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });
   });
 
-  test.each([
-    [[], 1],
-    [['-q'], 1],
-  ])('run: Ctrl-C on a terminal (%j) leaves the watch command once', async (flags, count) => {
-    const { env, clock } = await startTestSandbox();
-    const signals = new Signals();
-    const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags], {
-      env,
-      clock,
-      signals,
-      terminal: 120,
-      onOutput: (text) => text.includes('Run ') && setImmediate(() => signals.raise('SIGINT')),
-    });
-    expect(exitCode).toBe(130);
-    expect(stderr.match(/To watch it: wfr watch/g)).toHaveLength(count);
-    expect(stderr).toContain('Interrupted; run ');
-  });
+  test.each([[[]], [['-q']]])(
+    'run: Ctrl-C on a terminal (%j) leaves the watch command once',
+    async (flags) => {
+      const { env, clock } = await startTestSandbox();
+      const signals = new Signals();
+      const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags], {
+        env,
+        clock,
+        signals,
+        terminal: 120,
+        onOutput: (text) => text.includes('Run ') && setImmediate(() => signals.raise('SIGINT')),
+      });
+      expect(exitCode).toBe(130);
+      // Without the lines that go with the live line.
+      const left = stripVTControlCharacters(stderr.replaceAll(/\u001b\[\?7l.*?\u001b\[\?7h/g, ''));
+      expect(left.match(/To watch it: wfr watch/g)).toHaveLength(1);
+      expect(left).toMatch(/Interrupted; run \S+ .*\nTo watch it: wfr watch \S+\n/);
+    },
+  );
 });
 
 describe('run: output formats', () => {

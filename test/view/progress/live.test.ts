@@ -46,6 +46,24 @@ function frames(stderr: string): string[] {
 }
 
 describe('live line', () => {
+  test.each([
+    [80, 1],
+    [40, 0],
+  ])(
+    'live line: at %i columns, the watch command goes with the line if it fits, else it stays above',
+    async (terminal, below) => {
+      const id = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+      const runs = [aRun(), aRun(), aFinishedRun()].map((run) => ({ ...run, id }));
+      const { baseUrl } = await scriptedService((_request, { send }) => send(200, runs.shift()));
+      const env = { ...TERMINAL.env, WFR_BASE_URL: baseUrl };
+      const { stderr } = await runCli(['run', 'w'], { terminal, env, clock: new VirtualClock() });
+      const command = `To watch it: wfr watch ${id}`;
+      const isBelow = stderr.includes(`\n  \u001b[?7l${command}\u001b[?7h`);
+      const isAbove = stderr.includes(`${command}\n`);
+      expect([isBelow, isAbove]).toEqual([below === 1, below === 0]);
+    },
+  );
+
   test('live line: shows how much of a large body has been sent, then that wfr waits, then the run', async () => {
     const cwd = folderWithSparseFile(30_000_000);
     let looks = 0;
