@@ -240,13 +240,10 @@ function renderFirst(first: readonly Entry[], count: number): Markup {
 
 /* The durations: statistics and a histogram of the runs that FINISHED or FAILED. */
 
-const MAX_BINS = 24;
-/** Bins between two labels of the axis. */
-const BINS_PER_LABEL = 4;
-/** Durations are collected in the last bin if the longest exceeds the 95th percentile by this factor. */
-const LONG_TAIL = 3;
-/** The height of the bars. */
-const HEIGHT = 140;
+/** Durations between the shortest and the longest are divided into about so many ranges. */
+const MAX_RANGES = 12;
+/** Those that exceed the 95th percentile by this factor are in the last range. */
+const LONG_TAIL = 2;
 
 /** Renders the section; empty if fewer than two runs ended. */
 function renderDurations(entries: readonly Entry[]): Markup {
@@ -256,46 +253,31 @@ function renderDurations(entries: readonly Entry[]): Markup {
     .sort((a, b) => a - b);
   /** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
   const percentile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-  const [median, p95, longest] = [percentile(0.5), percentile(0.95), percentile(1)];
+  const [shortest, p95, longest] = [percentile(0), percentile(0.95), percentile(1)];
   if (sorted.length < 2 || longest <= 0) return markup``;
-  const hasTail = p95 > 0 && longest > p95 * LONG_TAIL;
-  const span = hasTail ? p95 * 1.5 : longest;
-  const step = ROUND_STEPS.find((ms) => span <= ms * MAX_BINS) ?? Math.ceil(span / MAX_BINS / DAY) * DAY;
-  const bins: number[] = Array(
-    Math.ceil((Math.floor(span / step) + 1) / BINS_PER_LABEL) * BINS_PER_LABEL,
-  ).fill(0);
-  const last = bins.length - 1;
-  for (const ms of sorted) {
-    const bin = Math.min(Math.floor(ms / step), last);
-    bins[bin] = (bins[bin] ?? 0) + 1;
-  }
-  const highest = Math.max(...bins);
-  const place = (bin: number) => formatPercentage((Math.min(bin, bins.length) / bins.length) * 100);
-  const bars = bins.map((runs, bin) => {
-    if (runs === 0) return markup``;
-    const range = hasTail && bin === last ? 'or more' : `to ${formatTick((bin + 1) * step)}`;
-    // Even a single run must be visible.
-    const height = Math.max(2, Math.round((runs / highest) * HEIGHT));
-    return markup`<rect x="${place(bin + 0.06)}" y="${HEIGHT - height}" width="${place(0.88)}" height="${height}"><title>${formatTick(bin * step)} ${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
+  const stats = { Shortest: shortest, Median: percentile(0.5), '95th percentile': p95, Longest: longest };
+  const top = Math.min(longest, p95 * LONG_TAIL);
+  const width = (top - shortest) / MAX_RANGES;
+  const step = ROUND_STEPS.find((ms) => width <= ms) ?? Math.ceil(width / DAY) * DAY;
+  const rangeOf = (ms: number) => Math.floor(Math.min(ms, top) / step);
+  const [first, last] = [rangeOf(shortest), rangeOf(top)];
+  const ranges: number[] = Array(last + 1 - first).fill(0);
+  for (const ms of sorted) ranges[rangeOf(ms) - first] = (ranges[rangeOf(ms) - first] ?? 0) + 1;
+  const highest = Math.max(...ranges);
+  const rows = ranges.map((runs, index) => {
+    const [from, to] = [(first + index) * step, (first + index + 1) * step];
+    const end = first + index === last && longest >= to ? 'or more' : `to ${formatTick(to)}`;
+    return markup`<tr><th scope="row">${formatTick(from)} ${end}</th><td class="number">${formatCount(runs)}</td><td class="message"><svg aria-hidden="true" height="12"><rect width="${formatPercentage((runs / highest) * 100)}" height="12"/></svg></td></tr>\n`;
   });
-  const labels = bins.map((_runs, bin) =>
-    // The one before the end would be too close to it on a phone.
-    bin === 0 || (bin % BINS_PER_LABEL === 0 && bin + BINS_PER_LABEL <= last)
-      ? markup`<text x="${place(bin)}" y="${HEIGHT + 16}">${formatTick(bin * step)}</text>`
-      : markup``,
-  );
-  const marks = [median, p95].map(
-    (ms) => markup`<line x1="${place(ms / step)}" x2="${place(ms / step)}" y2="${HEIGHT}"/>`,
-  );
-  const stats = { Shortest: percentile(0), Median: median, '95th percentile': p95, Longest: longest };
   return markup`
 <section aria-labelledby="durations">
 <h2 id="durations">Durations</h2>
 <dl class="figures">${Object.entries(stats).map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
-<svg class="bars" role="img" aria-label="Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}" height="${HEIGHT + 24}">
-<rect class="ground" width="100%" height="${HEIGHT}"/>
-${bars}${marks}${labels}<text class="end" x="100%" y="${HEIGHT + 16}">${hasTail ? 'longer' : formatTick(bins.length * step)}</text></svg>
-<p class="note">Runs that finished or failed; the highest bar is ${pluralize(highest, 'run')}. The lines mark the median and the 95th percentile.</p>
+<table class="ranges">
+<thead><tr><th scope="col">Finished or failed after</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
+<tbody>
+${rows}</tbody>
+</table>
 </section>`;
 }
 
