@@ -20,22 +20,12 @@ const MIN_WIDTH = 8;
 /** Beside an optional column, each column has so much room, unless its cells are shorter. */
 const USEFUL_WIDTH = 14;
 
-/** Returns a table as text: a header, and a line for each row. */
-export function formatTable<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  layout: Pick<Layout, 'style' | 'width'>,
-): string {
-  const { header, lines } = layOutTable(rows, columns, layout);
-  return [header, ...lines].map((line) => `${line}\n`).join('');
-}
-
-/** Returns the header, and a line for each row. Wider than `width`, columns are left out, then cells are cut. */
+/** Returns a line for the header and for each row. Wider than `width`, columns are left out, then cells are cut. */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width }: Pick<Layout, 'style' | 'width'>,
-): { header: string; lines: string[] } {
+): string[] {
   const shown = fitColumns(
     columns.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width === 0 ? Number.POSITIVE_INFINITY : width,
@@ -49,10 +39,10 @@ export function layOutTable<Row>(
     });
     return cells.join(GAP).trimEnd();
   };
-  return {
-    header: line(({ header = '' }) => ({ text: header, paint: style.bold })),
-    lines: rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
-  };
+  return [
+    line(({ header = '' }) => ({ text: header, paint: style.bold })),
+    ...rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
+  ];
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };

@@ -100,10 +100,10 @@ function asText(
     paint: ({ isDim }: (typeof rows)[number]) => (isDim ? style.dim : (text: string) => text),
   });
   const columns = [column('SETTING', 'name'), column('SOURCE', 'source'), column('VALUE', 'value')];
-  const { header, lines } = layOutTable(rows, columns, { style, width: 0 });
+  const table = layOutTable(rows, columns, { style, width: 0 });
   const unset = settings.filter(({ values }) => values.length === 0).map(howToSet);
   const end = unset.length === 0 ? [] : [`Not set: ${unset.join(', ')}`];
-  const text = wrapLines([`Config file: ${sanitize(path)} (${state})`, header, ...lines, ...end], width);
+  const text = wrapLines([`Config file: ${sanitize(path)} (${state})`, ...table, ...end], width);
   return text.map((line) => `${line}\n`).join('');
 }
 

@@ -19,7 +19,7 @@ import {
   type PresentationFlags,
   statusPaint,
 } from '../../view/presentation.js';
-import { type Column, formatTable } from '../../view/table.js';
+import { type Column, layOutTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
@@ -137,7 +137,7 @@ function formatRuns(
     { header: 'PAGE', text: ({ page = '' }) => cell(page), isOptional: true },
   ];
   const shown = columns.filter(({ text }) => runs.some((run) => text(run) !== ''));
-  return formatTable(runs, shown, layout);
+  return `${layOutTable(runs, shown, layout).join('\n')}\n`;
 }
 
 /** A workflow without a name is told from others by the start of its UUID. */

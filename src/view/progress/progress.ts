@@ -202,7 +202,8 @@ export class RunsProgress implements Progress {
     ];
     // All rows are laid out, so that the columns stay where they are when a run ends.
     const shown = columns.filter(({ text }) => rows.some((row) => text(row) !== ''));
-    return layOutTable(rows, shown, { style, width }).lines.filter((_line, index) => !rows[index]?.isDone);
+    const [, ...lines] = layOutTable(rows, shown, { style, width });
+    return lines.filter((_line, index) => !rows[index]?.isDone);
   }
 }
 
