@@ -30,14 +30,6 @@ export interface PastRun {
   version?: string | undefined;
 }
 
-/** Returns how users know a run: by its label, else by the name of its workflow in the profile or its version, if known. */
-export function nameOfRun(
-  run: PastRun | undefined,
-  nameOf: (workflow: string) => string | undefined,
-): string | undefined {
-  return run && (run.label ?? nameOf(run.workflow) ?? run.version);
-}
-
 /** How a line of a list names a run; columns line up. */
 export interface ListedNames {
   /** The beginning of its id, where that stands for it in the history. */
@@ -76,7 +68,8 @@ const MAX_LENGTH = 200;
 /** The history could not be written in time. */
 export class HistoryTimeoutError extends Error {
   constructor() {
-    super('the disk does not respond');
+    // Node does not end a process while a file operation hangs.
+    super('the disk does not respond; wfr cannot exit before it does, except by a signal');
   }
 }
 

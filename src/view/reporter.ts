@@ -5,9 +5,7 @@ import type { Context } from '../platform/context.js';
 import type { NetworkError } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
-import type { Run } from '../service/run.js';
 import type { ServiceEvents } from '../service/service.js';
-import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
@@ -23,7 +21,6 @@ import type {
   RunsProgress,
   WatchedRun,
 } from './progress/progress.js';
-import { countStatuses } from './summary.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
@@ -142,38 +139,18 @@ export class Reporter {
 
   /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */
   waitingForService(cause: NetworkError | HttpError, delay: number): void {
-    const wait = formatDuration(delay);
-    if (cause instanceof HttpError) {
-      if (!this.presentation.live) this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
-      return;
-    }
-    const reason = sanitize(cause.facts.summary.join(', '));
-    this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
+    const isBusy = cause instanceof HttpError;
+    if (isBusy && this.presentation.live) return;
+    const reason = isBusy ? `service busy (${cause.info.status})` : cause.facts.summary.join(', ');
+    this.progress(`wfr: ${sanitize(reason)}; no row is sent for ${formatDuration(delay)}`);
   }
 
   /** Lists the files that the documents of an output were saved to. */
   savedDocuments(id: string, paths: readonly string[]): void {
     if (this.presentation.quiet) return;
-    if (paths.length === 0) {
-      this.notice(`Saved 0 documents: the output of run ${sanitize(id)} has none`);
-      return;
-    }
-    const shown = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
-    this.block([`Saved ${shown}`], 'Saved', this.style.success);
-  }
-
-  /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
-  runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
-    const counts = countStatuses(outcomes).map(([status, count]) => `${count} ${status}`);
-    const text = `${outcomes.length} runs: ${counts.join(', ')}; watched for ${formatDuration(durationMs)}`;
-    if (!this.presentation.quiet) this.block([text], 'FAILED', this.style.error);
-  }
-
-  /** Reports the accepted spelling of the workflow's field, where others were rejected first or with --verbose. */
-  fieldAccepted(field: WorkflowIdField, requests: number): void {
-    const line = `accepted with --workflow-id-field ${field}`;
-    if (requests === 1) this.debug(line);
-    else this.info(`${line}; set this flag to send one request instead of ${requests}`);
+    const files = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
+    const none = `0 documents: the output of run ${sanitize(id)} has none`;
+    this.block([`Saved ${files || none}`], 'Saved', this.style.success);
   }
 
   /** Shows the progress of one run, or of several that exist, until stopProgress(). */

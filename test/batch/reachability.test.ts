@@ -43,7 +43,7 @@ async function reserveService() {
 }
 
 const pauseLines = (stderr: string) =>
-  stderr.split('\n').filter((line) => line.includes('no row is sent until'));
+  stderr.split('\n').filter((line) => line.includes('no row is sent for'));
 const countPosts = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('> POST')).length;
 const folderWithRows = (rows: number) => folderWith({ 'rows.jsonl': numberedRows(rows) });
 const runBatch = (cwd: string, env: Record<string, string>, options: CliOptions = {}, ...flags: string[]) =>
@@ -67,7 +67,7 @@ describe('batch: a service that refuses connections', () => {
     expect(pauseLines(stderr).length).toBeGreaterThanOrEqual(3);
     expect(pauseLines(stderr).length).toBeLessThanOrEqual(5);
     expect(pauseLines(stderr)[0]).toMatch(
-      /^2026-01-02T03:04:\d\dZ wfr: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); no row is sent until the service can be reached; trying again in /,
+      /^2026-01-02T03:04:\d\dZ wfr: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); no row is sent for /,
     );
   });
 
@@ -117,7 +117,7 @@ describe('batch: a service that refuses connections', () => {
     const cwd = folderWithRows(40);
     const options: CliOptions = {
       signals,
-      onOutput: (text) => text.includes('no row is sent until') && signals.raise('SIGINT'),
+      onOutput: (text) => text.includes('no row is sent for') && signals.raise('SIGINT'),
     };
     const { exitCode, clock, stderr } = await runBatch(cwd, service.env, options);
     expect(exitCode).toBe(130);
@@ -172,7 +172,7 @@ describe('batch: a service that refuses connections', () => {
       env: { ...service.env, TERM: 'xterm' },
     });
     expect(live.stderr).toMatch(/0\/8 {2}8 waiting {2}service unreachable: waiting \d+s/);
-    expect(live.stderr).toContain('no row is sent until the service can be reached');
+    expect(live.stderr).toContain('no row is sent for ');
     const quiet = await runBatch(folderWithRows(8), service.env, {}, '--quiet');
     expect(pauseLines(quiet.stderr)).toEqual([]);
     expect([live.exitCode, quiet.exitCode]).toEqual([7, 7]);

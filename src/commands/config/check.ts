@@ -50,27 +50,19 @@ function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   return runCommand({}, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const sources = { flags, profile, context };
-    const { settings, credentials } = await collectUsageErrors({
+    const plan = await collectUsageErrors({
       settings: () => resolveServiceSettings(sources),
       credentials: () => loadCredentials(sources),
+      presentation: () => decidePresentation(flags, context),
     });
-    const presentation = decidePresentation(flags, context);
-    const session = await resources.openSession({
-      settings,
-      credentials,
-      presentation,
-      warnings: [],
-      subjects: [],
-    });
+    const session = await resources.openSession({ ...plan, warnings: [], subjects: [] });
     const { error, thrown } = await pollOnce(NO_RUN, undefined, session);
     if (error === undefined || error.code === 'no-such-run') {
-      const token =
-        credentials.source === undefined
-          ? 'no token was sent'
-          : `the token from ${credentials.source} is accepted`;
+      const { source } = plan.credentials;
+      const token = source === undefined ? 'no token was sent' : `the token from ${source} is accepted`;
       const said = error?.response?.message;
       const message = said === undefined ? '' : ` (404: ${said})`;
-      session.reporter.notice(sanitize(`${settings.baseUrl.href} answers${message}, and ${token}.`));
+      session.reporter.notice(sanitize(`${plan.settings.baseUrl.href} answers${message}, and ${token}.`));
       return { runs: [], exit: ExitCode.ok };
     }
     if (error.code === 'internal') throw thrown;

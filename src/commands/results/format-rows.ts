@@ -48,8 +48,6 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
   duration: ({ run, durationMs }) => (run === undefined ? null : durationMs / 1_000),
 };
 
-const COLUMN_READERS = Object.entries(COLUMNS);
-
 /** A row as it is shown. */
 interface ResultRow {
   /** Of the table. */
@@ -60,17 +58,13 @@ interface ResultRow {
   values: readonly WrittenCell[];
 }
 
-/** Returns a row that was never sent. */
-const unsent = (row: number, label: string): Outcome => {
-  return {
-    state: 'waiting',
-    row,
-    label,
-    id: undefined,
-    workflowId: undefined,
-    run: undefined,
-    durationMs: 0,
-  };
+/** What is known of a row that was never sent, but its number and label. */
+const UNSENT: Outcome = {
+  state: 'waiting',
+  id: undefined,
+  workflowId: undefined,
+  run: undefined,
+  durationMs: 0,
 };
 
 /** The characters of a cell that Excel and LibreOffice keep. */
@@ -140,7 +134,7 @@ export class RowsFormatter {
       for await (const { number, label, cells } of table.rows()) {
         const row = rowOfLine.get(number);
         if (row !== undefined) this.#inTable++;
-        yield { outcome: row === undefined ? unsent(number, label) : reader.read(row), cells };
+        yield { outcome: row === undefined ? { ...UNSENT, row: number, label } : reader.read(row), cells };
       }
     } finally {
       reader.close();
@@ -149,8 +143,7 @@ export class RowsFormatter {
 
   #toRow(outcome: Outcome, cells: readonly WrittenCell[]): ResultRow {
     const { pointers, outputOf } = this.layout;
-    const facts: Record<string, string | number | null> = {};
-    for (const [name, read] of COLUMN_READERS) facts[name] = read(outcome);
+    const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
     const values = pointers.length === 0 ? [output] : pointers.map((pointer) => this.#find(pointer, output));
     return { cells, facts, values };

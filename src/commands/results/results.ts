@@ -12,7 +12,6 @@ import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
-import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
 import { formatDuration, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
@@ -27,7 +26,7 @@ import {
   parseValuePointer,
   type ReportFlags,
 } from '../shared/output-flags.js';
-import { reportFiles } from '../shared/reports.js';
+import { namedFile, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { printErrors, runCommand } from '../shared/session.js';
 import { RESULTS_FORMATS, RowsFormatter, type RowsLayout } from './format-rows.js';
@@ -48,7 +47,12 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       format: () => parseResultsFormat(flags),
       pointers: () => (flags.get ?? []).map(parseValuePointer),
       delimiter: () => parseDelimiter(flags.delimiter),
-      files: () => assertDistinct(files, flags, context),
+      files: () =>
+        assertDistinctFiles([
+          ...reportFiles(flags, context),
+          ...files.map((file) => ({ ...file, isWritten: false })),
+          ...namedFile(`--rows ${flags.rows}`, flags.rows === '-' ? undefined : flags.rows, context, false),
+        ]),
       reports: () => reports.open(),
     });
     const joined = await joinFiles(files, context.uid);
@@ -95,29 +99,16 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   const { get, rows, excel = false, delimiter } = flags;
   const format = parseFormat(flags, RESULTS_FORMATS);
-  const conflicts: readonly (readonly [isConflict: boolean, problem: string])[] = [
-    [excel && format !== 'csv', '--excel requires --output csv'],
-    [
-      delimiter !== undefined && format !== 'csv' && rows === undefined,
-      `--delimiter ${delimiter}: requires --output csv or --rows`,
-    ],
-    [get !== undefined && format === 'id', '--get and --output id exclude each other'],
-    [
-      rows !== undefined && (format === 'id' || (format === 'text' && get === undefined)),
-      `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
-    ],
-  ];
-  const problems = conflicts.flatMap(([isConflict, problem]) => (isConflict ? [problem] : []));
-  if (problems.length > 0) throw new UsageError(problems);
+  const hasNoColumns = format === 'id' || (format === 'text' && get === undefined);
+  const conflicts = {
+    '--excel requires --output csv': excel && format !== 'csv',
+    [`--delimiter ${delimiter}: requires --output csv or --rows`]: delimiter && format !== 'csv' && !rows,
+    '--get and --output id exclude each other': get && format === 'id',
+    [`--rows ${rows}: requires --output csv, json or jsonl, or --get`]: rows && hasNoColumns,
+  };
+  const problems = Object.entries(conflicts).filter(([, isConflict]) => isConflict);
+  if (problems.length > 0) throw new UsageError(problems.map(([problem]) => problem));
   return format;
-}
-
-async function assertDistinct(files: readonly ResultsFile[], flags: ResultsFlags, context: Context) {
-  const { rows } = flags;
-  const inputs = files.map((file) => ({ ...file, isWritten: false }));
-  if (rows !== undefined && rows !== '-')
-    inputs.push({ name: `--rows ${rows}`, path: resolvePath(rows, context.cwd, context), isWritten: false });
-  await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */

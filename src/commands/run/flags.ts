@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, common, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -29,9 +29,7 @@ Examples:
       .argument('<workflow>', 'UUID, URL or configured name of the workflow')
       .argument('[input...]', 'inputs, such as name=text or name@document')
       .addOption(
-        new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(
-          (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value],
-        ),
+        new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(collect),
       )
       .addOption(
         common(

@@ -38,7 +38,9 @@ export function announceAccepted(
   if (!plan.detached || !context.stdout.isTerminal)
     reporter.run(id, version === undefined ? '' : ` (version ${version})`);
   reporter.resumable(watchCommand([id], plan), !plan.detached);
-  reporter.fieldAccepted(variant, variantsTried);
+  const accepted = `accepted with --workflow-id-field ${variant}`;
+  if (variantsTried === 1) reporter.debug(accepted);
+  else reporter.info(`${accepted}; set this flag to send one request instead of ${variantsTried}`);
   const { workflowId: workflow, inputs } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');
   history.recordTrigger({ id, workflow, inputs, baseUrl: settings.baseUrl.href, status, label, version });

@@ -139,15 +139,14 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
   const state = endOf(run.status) ?? 'failed';
   const title = state.charAt(0).toUpperCase() + state.slice(1);
   const { message, step } = run.error ?? {};
-  const work = [stepsText(run), ...(durationMs === undefined ? [] : [`in ${formatDuration(durationMs)}`])];
-  const version = run.versionName === undefined ? [] : [`version ${sanitize(run.versionName)}`];
-  const named =
-    durationMs === undefined ? [`run ${sanitize(run.id)}`, ...work, ...version] : [work.join(' ').trim()];
-  const facts = named.filter(Boolean).join(', ');
+  const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
+  const facts =
+    durationMs === undefined
+      ? [`run ${sanitize(run.id)}`, stepsText(run), version].filter(Boolean).join(', ')
+      : `${stepsText(run)} in ${formatDuration(durationMs)}`.trim();
   if (STATES[state].exit === ExitCode.ok) {
-    if (reporter.presentation.quiet) return;
-    const separator = facts.startsWith('in ') ? ' ' : ': ';
-    return reporter.block([title + separator + facts], title, reporter.style.success);
+    if (!reporter.presentation.quiet) reporter.block([`${title}: ${facts}`], title, reporter.style.success);
+    return;
   }
   const end = step === undefined ? title : `${title} at step ${sanitize(step)}`;
   const lines = message ? quoteLines(message) : [NO_MESSAGE];

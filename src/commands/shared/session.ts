@@ -193,11 +193,8 @@ function keepOwnWords(flags: object, subjects: readonly Subject[], { secrets }: 
 async function flushHistory(history: History, reporter: Reporter): Promise<void> {
   const error = await history.flush();
   if (error === undefined) return;
-  const text = `the history cannot be written: ${describeSystemError(error)}`;
-  // Node does not end a process while a file operation hangs.
-  if (error instanceof HistoryTimeoutError)
-    reporter.warn(`${text}; wfr cannot exit before it does, except by a signal (WFR_HISTORY=0 turns it off)`);
+  const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
   // A person may rely on @last; a pipeline without a home folder does not.
-  else if (reporter.presentation.live) reporter.warn(`${text}; WFR_HISTORY=0 turns it off`);
-  else reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
+  if (error instanceof HistoryTimeoutError || reporter.presentation.live) reporter.warn(text);
+  else reporter.debug(sanitize(text));
 }

@@ -4,11 +4,13 @@ import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { idShortener, nameOfRun, namesInList } from '../../history/history.js';
+import { idShortener, namesInList, type PastRun } from '../../history/history.js';
 import { FileNames, type SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
+import { formatDuration } from '../../text/quantity.js';
+import { countStatuses } from '../../view/summary.js';
 import { openFolders, type ShowFlags } from '../shared/output-flags.js';
 import { canResume, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import type { RequestedReports } from '../shared/reports.js';
@@ -67,10 +69,13 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const { ids, wait, nameOf, severalRuns, flags } = plan;
   const { reporter, interruption, service, history } = session;
   const started = service.clock.monotonic();
-  const past = severalRuns ? await history.runsById(service.baseUrl) : new Map();
+  const past = severalRuns ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
   const shorten = idShortener([...ids, ...past.keys()]);
   const progress = await reporter.startProgress(
-    ids.map((id) => ({ id, shortId: shorten(id), name: nameOfRun(past.get(id), nameOf) })),
+    ids.map((id) => {
+      const run = past.get(id);
+      return { id, shortId: shorten(id), name: run && (run.label ?? nameOf(run.workflow) ?? run.version) };
+    }),
   );
   const namesOf = severalRuns ? namesInList(ids, past, nameOf) : undefined;
   const view = { ...plan, progress, namesOf };
@@ -83,7 +88,10 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   );
   if (severalRuns) {
     reporter.stopProgress();
-    reporter.runsEnded(runs, service.clock.monotonic() - started);
+    const counts = countStatuses(runs).map(([status, count]) => `${count} ${status}`);
+    const watched = formatDuration(service.clock.monotonic() - started);
+    const text = `${ids.length} runs: ${counts.join(', ')}; watched for ${watched}`;
+    if (!reporter.presentation.quiet) reporter.block([text], 'FAILED', reporter.style.error);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.presentation.showsErrors) {
       if (interruption.received !== undefined)

@@ -189,7 +189,9 @@ describe('batch: a service that is too busy', () => {
       expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
       expect(clock.monotonic()).toBeLessThan(5.6 * MINUTE);
       expect(state.posts).toBeLessThan(100);
-      expect(waits(stderr)[0]).toMatch(new RegExp(`wfr: service busy \\(${status}\\): waiting \\S+s$`));
+      expect(waits(stderr)[0]).toMatch(
+        new RegExp(`wfr: service busy \\(${status}\\); no row is sent for \\S+s$`),
+      );
       expect(waits(stderr).filter((line) => !line.includes('/30')).length).toBeLessThanOrEqual(6);
       state.isFree = true;
       expect((await runCli(args, { cwd, clock, env })).exitCode).toBe(0);

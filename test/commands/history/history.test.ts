@@ -359,12 +359,12 @@ describe('history: @last', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('run: a home folder that does not exist is not made, and -v says that no history is kept', async () => {
+  test('run: a home folder that does not exist is not made, and -v says that the history is not written', async () => {
     const { env } = await startTestSandbox();
     const home = join(temporaryFolder(), 'none');
     const { exitCode, stderr } = await runCli(['run', '-d', SLOW, 'label=x', '-v'], { env, home });
     expect({ exitCode, isMade: existsSync(home) }).toEqual({ exitCode: 0, isMade: false });
-    expect(stderr).toContain(`no history is kept: there is no home folder ${home}\n`);
+    expect(stderr).toContain(`the history cannot be written: there is no home folder ${home}; `);
     expect((await runCli(['run', '-d', SLOW, 'label=x'], { env, home })).stderr).not.toContain('history');
   });
 
