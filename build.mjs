@@ -120,9 +120,10 @@ function importRawText() {
 }
 
 /**
- * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone), the bodies
- * of fetch (ours is an iterable), its connector (ours opens sockets) and interceptors, and commander's commands that are programs of their own. `status` takes a seventh more
- * without the first two, and each of the others saves one part in 25 of some start.
+ * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone), the bodies of
+ * fetch (ours is an iterable), its connector (ours opens sockets) and interceptors, and commander's commands that are
+ * programs of their own. `status` takes a seventh more without the first two, and each of the others saves one part in 25
+ * of some start.
  */
 function replaceUnusedParts() {
   const STAND_INS = {
@@ -211,9 +212,10 @@ function requireLate() {
     renderChunk(code) {
       const names = new Map(Array.from(code.matchAll(AT_START), ([, name, id]) => [name, id]));
       const uses = new RegExp(`(?<![.\\w])(${[...names.keys()].join('|')})\\.`, 'g');
+      // With parentheses, because `new require("node:net").Socket()` would call what it should construct.
       const late = code
         .replaceAll(AT_START, '')
-        .replaceAll(uses, (_, name) => `require("${names.get(name)}").`);
+        .replaceAll(uses, (_, name) => `(require("${names.get(name)}")).`);
       return { code: late, map: null };
     },
   };

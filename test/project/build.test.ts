@@ -82,6 +82,18 @@ describe('the build', () => {
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('FINISHED') });
   });
 
+  test('the one file of an executable reads a table, which needs a class of Node', async () => {
+    const bundle = temporaryFolder();
+    const args = ['build.mjs', bundle, 'scripts/executable-main.cjs'];
+    expect((await start(process.execPath, args, {}, { cwd: ROOT }).ended).exitCode).toBe(0);
+    const table = join(bundle, 'rows.csv');
+    writeFileSync(table, 'customer\nACME\n');
+    const check = [join(bundle, 'main.js'), 'batch', 'w', '--rows', table, '--check'];
+    const { exitCode, stdout } = await start(process.execPath, check, { WFR_BASE_URL: 'http://localhost:1' })
+      .ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
+  });
+
   test('no file asks for its own path, which it does not have inside an executable', () => {
     const files = readdirSync(join(ROOT, 'dist')).filter((name) => name.endsWith('.js'));
     const asking = files.filter((name) =>
