@@ -15,6 +15,7 @@ import { formatDuration } from '../text/quantity.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import type { Profile, Source } from './profile.js';
 import { isOtherOrigin, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
@@ -93,7 +94,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   if (location === undefined) {
     const missing = flags.token === false ? {} : { missing: missingToken(sources, withheld) };
     const token = async () => undefined;
-    return { source: undefined, fix: undefined, token, refresh: async () => false, ...missing };
+    return { source: undefined, token, refresh: async () => false, ...missing };
   }
   const read = (signal?: AbortSignal) => readToken(location, context, signal);
   // A command runs only when the token is needed.
@@ -101,7 +102,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
   const readAgain = isStdin && token !== undefined ? async () => token : read;
-  return new RenewableToken(formatTokenSource(location), tokenFix(location), readAgain, token);
+  return new RenewableToken(formatTokenSource(location), readAgain, token);
 }
 
 async function readToken(location: TokenLocation, context: Context, signal?: AbortSignal): Promise<string> {
@@ -138,7 +139,6 @@ class RenewableToken implements Credentials {
 
   constructor(
     private readonly name: string,
-    readonly fix: string,
     private readonly read: (signal?: AbortSignal) => Promise<string>,
     private current?: string,
   ) {}
@@ -210,7 +210,7 @@ async function readTokenFile(location: TokenLocation & { kind: 'file' }, context
     // A link may lead to another file than when it was checked first.
     const checkOwner = (stats: Stats) => assertOwnToken(location.path, stats, context);
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
-    const text = decodeTokenFile(bytes, source);
+    const text = stripByteOrderMark(bytes).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
@@ -220,27 +220,11 @@ async function readTokenFile(location: TokenLocation & { kind: 'file' }, context
   }
 }
 
-/** Returns the text of a token file. Throws UsageError for UTF-16, as PowerShell writes it. */
-function decodeTokenFile(bytes: Buffer, source: string): string {
-  // A token is ASCII, of which UTF-16 makes a zero byte and the character.
-  if (bytes.includes(0)) throw new UsageError([`${source} is encoded as UTF-16; save it as UTF-8`]);
-  return bytes.toString('utf8').replace(/^\uFEFF/, '');
-}
-
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
 function formatTokenSource(location: TokenLocation): string {
   const { kind, source } = location;
   if (source.kind === 'profile') return `${kind === 'file' ? 'tokenFile' : 'tokenCommand'} of ${source.name}`;
   return kind === 'file' ? `${source.name} ${location.path}` : source.name;
-}
-
-/** Returns what to change for another token, as a sentence. */
-function tokenFix(location: TokenLocation): string {
-  const goal = 'a token with permission for this';
-  if (location.kind === 'command') return `Fix ${formatTokenSource(location)}.`;
-  if (location.kind === 'variable') return `Set ${location.source.name} to ${goal}.`;
-  if (location.path === '-') return `Write ${goal} to standard input.`;
-  return `Write ${goal} to ${location.path}, or fix ${location.source.name}.`;
 }
 
 /** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */

@@ -36,16 +36,6 @@ export interface Input {
   parts: readonly Part[];
 }
 
-/** Bytes of a short text. */
-const MAX_SHORT_TEXT = 256;
-
-/** Returns the value of an input that is a short text; undefined of any other. */
-export function shortText([part]: Input['parts']): string | undefined {
-  const isShort = part instanceof Uint8Array && part.length <= MAX_SHORT_TEXT;
-  const json = isShort ? Buffer.from(part).toString('utf8') : '';
-  return /^".*"$/.test(json) ? JSON.parse(json) : undefined;
-}
-
 /** `fields` are the members before `inputs`. */
 export interface TriggerContent {
   fields: Readonly<Record<string, string>>;

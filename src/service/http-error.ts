@@ -2,7 +2,6 @@
 import { type ErrorResponse, WfrError } from '../errors.js';
 import { findNearest } from '../text/nearest.js';
 import { formatBytes } from '../text/quantity.js';
-import { shellCommand } from '../text/shell-quote.js';
 import { isUuid } from '../text/url.js';
 
 export interface HttpErrorInfo extends ErrorResponse {
@@ -18,12 +17,10 @@ export interface HttpErrorInfo extends ErrorResponse {
   bodyBytes?: number | undefined;
   /** The workflow to run, of a trigger. */
   workflowId?: string | undefined;
-  /** The inputs that were sent, with those that are short texts. */
-  inputs?: readonly { name: string; text: string | undefined }[] | undefined;
+  /** The names of the inputs that were sent. */
+  inputs?: readonly string[] | undefined;
   /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
-  /** What to change for another token, as a sentence. */
-  tokenFix?: string | undefined;
 }
 
 /** The service responded with a status other than 2xx. */
@@ -64,7 +61,9 @@ function httpErrorTexts(
       tokenSource === undefined
         ? `the service requires an access token (${status}), and none was sent`
         : `the service rejected the access token (${status}); it came from ${tokenSource}`,
-      info.tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.',
+      tokenSource === undefined
+        ? 'Set WFR_TOKEN or --token-file to a token with permission for this.'
+        : 'Replace it with a token that has permission for this.',
     ];
   if (status === 404) {
     const problem = method === 'POST' ? 'does not know the workflow, or has' : 'has';
@@ -116,25 +115,18 @@ const INPUT_HINTS = {
   422: 'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
 };
 
-/** What may be the name of a file. */
-const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
-
 /** Says what may be wrong with the inputs, and which they were where the message is about them. */
 function inputHints({ message = '', inputs = [] }: HttpErrorInfo, status: 400 | 422): string[] {
-  const names = inputs.map(({ name }) => name);
   const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
-  if (![...names, 'input', 'inputs'].some((name) => words.includes(name))) return [INPUT_HINTS[status]];
-  const others = words.filter((word) => !names.includes(word));
-  const fixes = inputs.flatMap(({ name, text = '' }) => {
-    if (!words.includes(name)) return [];
-    const nearest = findNearest(name, others);
-    if (nearest !== undefined) return [`Did you mean ${nearest} instead of ${name}?`];
-    if (!FILE_NAME.test(text)) return [];
-    return [`${name} was sent as text; to send the file, write ${shellCommand([`${name}@${text}`])}`];
+  if (![...inputs, 'input', 'inputs'].some((name) => words.includes(name))) return [INPUT_HINTS[status]];
+  const others = words.filter((word) => !inputs.includes(word));
+  const fixes = inputs.flatMap((name) => {
+    const nearest = words.includes(name) ? findNearest(name, others) : undefined;
+    return nearest === undefined ? [] : [`Did you mean ${nearest} instead of ${name}?`];
   });
   const sent =
-    names.length === 0
+    inputs.length === 0
       ? 'No input was sent; see wfr help inputs.'
-      : `Inputs that were sent: ${names.join(', ')}.`;
+      : `Inputs that were sent: ${inputs.join(', ')}.`;
   return [...fixes, sent, INPUT_HINTS[status]];
 }

@@ -4,7 +4,7 @@ import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
-import { shortText, type TriggerBody } from './body.js';
+import type { TriggerBody } from './body.js';
 import { type NetworkError, type SendState, UnreadableResponseError } from './errors.js';
 import { HttpError } from './http-error.js';
 import { type IdTypes, parseRun } from './parse-run.js';
@@ -19,8 +19,6 @@ import type { Transport } from './transport.js';
 export interface Credentials {
   /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
   readonly source: string | undefined;
-  /** What to change for another token, as a sentence. */
-  readonly fix?: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
   /** Reads the source again, once per rejected token; returns whether it has a different token now. */
   refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;
@@ -159,9 +157,8 @@ export async function sendRequest(
       isRunLocation: method === 'POST' && isBelow(headers.location, url),
       bodyBytes: body?.length,
       workflowId: body?.workflowId,
-      inputs: body?.inputs.map(({ name, parts }) => ({ name, text: shortText(parts) })),
+      inputs: body?.inputs.map(({ name }) => name),
       tokenSource: credentials.source,
-      tokenFix: credentials.fix,
       retryAfter,
       requestId: requestIdOf(response, url.pathname),
     });

@@ -26,12 +26,9 @@ const DIFFERENCE = '…';
 /** The reason of the members beyond the limit of groups. */
 const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
 
-/** The message is its paths and numbers, and the text around them, which is one piece longer. */
 interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
-  around: readonly string[];
-  values: readonly string[];
-  /** Whether a value differs between the messages. */
-  differs: boolean[];
+  /** The pieces of the message: every second one is a path or number. */
+  pieces: string[];
   first: [Member, ...Member[]];
 }
 
@@ -45,15 +42,14 @@ export class ReasonGroups<Member> {
   /** Counts a member, and returns the id of its group. */
   add(reason: Reason, member: Member): number {
     const { outcome, step, message } = reason;
-    const around = message.split(VALUE);
-    const values = message.match(VALUE) ?? [];
-    const key = JSON.stringify([outcome, step, around]);
+    const pieces = message.split(VALUE);
+    const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
     if (known === undefined && id >= this.maxGroups && reason !== OTHERS) return this.add(OTHERS, member);
-    const group = known ?? { id, outcome, step, around, values, differs: [], count: 0, first: [member] };
+    const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
-    for (const [index, value] of group.values.entries()) group.differs[index] ||= value !== values[index];
+    group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
     if (++group.count > 1 && group.first.length < MAX_FIRST) group.first.push(member);
     return group.id;
   }
@@ -62,10 +58,7 @@ export class ReasonGroups<Member> {
   bySize(): ReasonGroup<Member>[] {
     return [...this.#groups.values()]
       .sort((a, b) => b.count - a.count)
-      .map(({ around, values, differs, ...group }) => {
-        const shown = values.map((value, index) => (differs[index] ? DIFFERENCE : value));
-        return { ...group, message: around.map((text, index) => text + (shown[index] ?? '')).join('') };
-      });
+      .map(({ pieces, ...group }) => ({ ...group, message: pieces.join('') }));
   }
 }
 
@@ -82,13 +75,13 @@ export function withoutLabel(message: string, label: string | undefined): string
 const NO_END = String.raw`[^\s"'<>()[\]{},;|=@]`;
 /** Matches what may differ within a group: paths, names of files, hexadecimal ids, and numbers. */
 const VALUE = new RegExp(
-  [
+  `(${[
     // A path, but no media type.
     String.raw`(?<!${NO_END})(?!(?:application|audio|font|image|model|text|video)/)(?=${NO_END}*[\\/])${NO_END}*[^\s"'<>()[\]{},;|=@.:]`,
     String.raw`(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]+\.[a-z][a-z\d]{1,4}(?![\p{L}\p{N}_.])`,
     String.raw`\b(?=[a-f-]{0,64}\d)[\da-f]{8}[\da-f-]*\b`,
     // A number, but no HTTP status: 404 and 503 are different reasons.
     String.raw`(?<!\d)(?!(?<=^|\(|\bHTTP |\bstatus |\bcode )[45]\d\d(?!\d))\d+(?:[.,:]\d+)*`,
-  ].join('|'),
-  'gimu',
+  ].join('|')})`,
+  'imu',
 );

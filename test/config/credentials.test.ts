@@ -41,36 +41,19 @@ async function profileWorld(
 }
 
 describe('a token that the service rejects', () => {
-  test.each<[args: string[], env: Record<string, string>, settings: object, fix: string]>([
-    [[], { WFR_TOKEN: TOKEN }, {}, 'Set WFR_TOKEN to a token with permission for this.'],
-    [
-      ['--token-file', 'token'],
-      {},
-      {},
-      'Write a token with permission for this to token, or fix --token-file.',
-    ],
-    [['--token-file', '-'], {}, {}, 'Write a token with permission for this to standard input.'],
-    [
-      [],
-      { WFR_TOKEN_FILE: 'token' },
-      {},
-      'Write a token with permission for this to token, or fix WFR_TOKEN_FILE.',
-    ],
-    [
-      [],
-      {},
-      { tokenFile: 'token' },
-      'Write a token with permission for this to FOLDER/token, or fix profile p in PATH:6.',
-    ],
-    [[], {}, { tokenCommand: printing(TOKEN) }, 'Fix tokenCommand of profile p in PATH:6.'],
-  ])('status: %j with %j and %j says what to fix', async (args, env, settings, fix) => {
+  test.each<[args: string[], env: Record<string, string>, settings: object, source: string]>([
+    [[], { WFR_TOKEN: TOKEN }, {}, 'WFR_TOKEN'],
+    [['--token-file', 'token'], {}, {}, '--token-file token'],
+    [['--token-file', '-'], {}, {}, '--token-file -'],
+    [[], { WFR_TOKEN_FILE: 'token' }, {}, 'WFR_TOKEN_FILE token'],
+    [[], {}, { tokenFile: 'token' }, 'tokenFile of profile p in PATH:6'],
+    [[], {}, { tokenCommand: printing(TOKEN) }, 'tokenCommand of profile p in PATH:6'],
+  ])('status: %j with %j and %j says where it came from', async (args, env, settings, source) => {
     const { wfr, folder, path } = await profileWorld(settings, (_request, reply) => reply.send(401));
     writeFileSync(join(folder, 'token'), TOKEN);
     const result = await wfr(['status', 'run-1', ...args], { env, cwd: folder, stdin: TOKEN });
     expect(result.exitCode).toBe(4);
-    expect(result.stderr.trimEnd().split('\n').at(-1)?.trim()).toBe(
-      fix.replace('PATH', path).replace('FOLDER', folder),
-    );
+    expect(result.stderr).toContain(`it came from ${source.replace('PATH', path)}\n`);
   });
 
   test('status: an empty WFR_TOKEN is said to be empty', async () => {
@@ -181,7 +164,7 @@ describe('--token-file', () => {
     }
   });
 
-  test('--token-file: a byte order mark is ignored, and UTF-16 is named', async () => {
+  test('--token-file: a byte order mark is ignored, and UTF-16 is rejected', async () => {
     const { wfr, folder, authorizations } = await profileWorld({});
     const path = join(folder, 'token');
     const run = (bytes: string | Buffer) => {
@@ -194,7 +177,7 @@ describe('--token-file', () => {
       const { exitCode, stderr } = await run(Buffer.from(text, 'utf16le'));
       expect({ exitCode, stderr }).toEqual({
         exitCode: 2,
-        stderr: `wfr: error: --token-file ${path} is encoded as UTF-16; save it as UTF-8\n`,
+        stderr: `wfr: error: --token-file ${path} does not contain a valid access token: found a space, a line break or a non-ASCII character\n`,
       });
     }
   });

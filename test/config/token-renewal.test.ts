@@ -76,7 +76,6 @@ describe('a trigger that is rejected with 401', () => {
       tokens: [FIRST],
     });
     expect(stderr).toContain('rejected the access token (401); it came from tokenCommand of profile p');
-    expect(stderr).toMatch(/\n {2}Fix tokenCommand of profile p in \S+config\.json:\d+\.\n/);
     expect(stderr).not.toContain('MARK');
   });
 

@@ -332,11 +332,6 @@ describe('run: responses that reject a trigger', () => {
       ['custmer=ACME', 'n:=1'],
       ['Did you mean customer instead of custmer?', 'Inputs that were sent: custmer, n.'],
     ],
-    [
-      'inputs.scan must be a document',
-      ['scan=a b/scan.pdf'],
-      ["scan was sent as text; to send the file, write 'scan@a b/scan.pdf'", 'Inputs that were sent: scan.'],
-    ],
     ['the text is too long', ['scan=scan.pdf'], []],
     ['the inputs are not complete', [], ['No input was sent; see wfr help inputs.']],
     ['inputs.scan must be a document', ['scan=no file'], ['Inputs that were sent: scan.']],

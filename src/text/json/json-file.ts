@@ -103,8 +103,7 @@ export function findPositions(bytes: Uint8Array) {
     const last = path.length - 1;
     const segment = path[last];
     const text = token === 'key' || token === 'string' ? decodeString(bytes.subarray(start, end)) : '';
-    if (!text.isWellFormed())
-      throw new JsonSyntaxError(start, 'unpaired surrogate in a string', 'write the whole character');
+    if (!text.isWellFormed()) throw new JsonSyntaxError(start, 'unpaired surrogate in a string');
     if (token === '}' || token === ']') path.pop();
     else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
     else if (token === 'key') {
@@ -123,14 +122,14 @@ export function findPositions(bytes: Uint8Array) {
 const FIXES: readonly (readonly [text: RegExp, fix: string])[] = [
   [/^(\/[/*]|#)/, 'JSON has no comments: remove this one'],
   [/^'/, 'write text in double quotes'],
-  [/^[}\]]/, 'remove the comma before it, or add what should follow'],
+  [/^[}\]]/, 'remove it or the comma before it, or add what is missing'],
+  [/^\\/, 'write \\\\ for a backslash'],
   [/^[A-Za-z_$]/, 'write text and names in double quotes'],
 ];
 
-function describeSyntaxError({ offset, reason, fix }: JsonSyntaxError, bytes: Buffer): string {
+function describeSyntaxError({ offset, reason }: JsonSyntaxError, bytes: Buffer): string {
   if (bytes.toString('utf8').trim() === '') return 'the file is empty; expected a JSON object';
   const found = bytes.toString('utf8', offset, offset + 2);
-  const [, usualFix] = FIXES.find(([text]) => text.test(found)) ?? [];
-  const advice = fix ?? usualFix;
-  return advice === undefined ? reason : `${reason}; ${advice}`;
+  const [, fix] = FIXES.find(([text]) => text.test(found)) ?? [];
+  return fix === undefined ? reason : `${reason}; ${fix}`;
 }

@@ -3,12 +3,11 @@
  * deep nesting takes one byte per level instead of a stack frame.
  */
 
-/** The text is not JSON (RFC 8259) at the byte `offset`; `fix` says what a person can do about it. */
+/** The text is not JSON (RFC 8259) at the byte `offset`. */
 export class JsonSyntaxError extends Error {
   constructor(
     readonly offset: number,
     readonly reason: string,
-    readonly fix?: string,
   ) {
     super(`${reason} at byte ${offset + 1}`);
   }
@@ -77,12 +76,7 @@ export class JsonScanner {
     for (;;) {
       while (offset < length && SPACE[bytes[offset] as number] === 1) offset++;
       if (offset >= length) {
-        if (expected !== END)
-          throw new JsonSyntaxError(
-            offset,
-            'not JSON: unexpected end',
-            'the file may have been cut off: close what is open',
-          );
+        if (expected !== END) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
         this.start = this.end = offset;
         return false;
       }
@@ -175,14 +169,8 @@ function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
     while (offset + 4 <= length && isPlain(view.getInt32(offset, true))) offset += 4;
     const byte = bytes[offset];
     if (byte === QUOTE) return offset + 1;
-    if (byte === undefined)
-      throw new JsonSyntaxError(start, 'not JSON: unterminated string', 'close it with a double quote');
-    if (byte < 0x20)
-      throw new JsonSyntaxError(
-        offset,
-        'not JSON: control character in a string',
-        'write \\n for a new line and \\t for a tab',
-      );
+    if (byte === undefined) throw new JsonSyntaxError(start, 'not JSON: unterminated string');
+    if (byte < 0x20) throw new JsonSyntaxError(offset, 'not JSON: control character in a string');
     offset = byte === BACKSLASH ? endOfEscape(bytes, offset) : offset + 1;
   }
 }
@@ -193,8 +181,7 @@ function endOfEscape(bytes: Uint8Array, start: number): number {
   if (isValid) return start + 2;
   isValid = letter === 0x75;
   for (let digit = start + 2; digit < start + 6; digit++) isValid &&= isHex(bytes[digit]);
-  if (!isValid)
-    throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string', 'write \\\\ for a backslash');
+  if (!isValid) throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string');
   return start + 6;
 }
 
@@ -218,17 +205,12 @@ function endOfNumber(bytes: Uint8Array, start: number): number {
 function endOfDigits(bytes: Uint8Array, start: number): number {
   let offset = start;
   while (isDigit(bytes[offset])) offset++;
-  if (offset === start) throw new JsonSyntaxError(start, 'not JSON: invalid number', 'write it as in 0.5');
+  if (offset === start) throw new JsonSyntaxError(start, 'not JSON: invalid number');
   return offset;
 }
 
 function unexpected(expected: number, offset: number): JsonSyntaxError {
-  if (expected === END)
-    return new JsonSyntaxError(
-      offset,
-      'not JSON: text after the value',
-      'remove everything after the object',
-    );
+  if (expected === END) return new JsonSyntaxError(offset, 'not JSON: text after the value');
   if (expected === COMMA_OR_CLOSE)
     return new JsonSyntaxError(offset, 'not JSON: expected a comma or the end of the list');
   return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
