@@ -84,6 +84,17 @@ export class UsageError extends WfrError {
   }
 }
 
+/** An input that cannot be sent: its text, or the file that it names. The message says why, and how to fix it. */
+export class InputError extends UsageError {
+  constructor(
+    problem: string,
+    /** Whether there is no such file. */
+    readonly isMissing = false,
+  ) {
+    super([problem]);
+  }
+}
+
 /** The results file or the table of a batch cannot be used: unreadable, or not the one the batch was started with. */
 export class BatchFileError extends UsageError {
   constructor(problem: string) {

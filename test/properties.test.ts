@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ItemError, parseItem } from '../src/inputs/item.js';
+import { InputError } from '../src/errors.js';
+import { parseItem } from '../src/inputs/item.js';
 import { compactJson, formatJson, type JsonColors, rawString } from '../src/text/json/format-json.js';
 import { findPositions } from '../src/text/json/json-file.js';
 import { followPointer, parsePointer } from '../src/text/json/pointer.js';
@@ -92,7 +93,7 @@ describe('property: the item parser', () => {
         try {
           expect(parseItem(item).raw).toBe(item);
         } catch (error) {
-          expect(error).toBeInstanceOf(ItemError);
+          expect(error).toBeInstanceOf(InputError);
         }
       }),
       { numRuns: effort(2_000) },

@@ -4,7 +4,7 @@
  */
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { UsageError, WfrError } from '../errors.js';
+import { InputError, UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
 import { resolvePath } from '../platform/files.js';
@@ -200,7 +200,7 @@ function messageOnOneLine(error: unknown): string {
 }
 
 async function readTokenFile(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
-  const { FileError, readBytes } = await import('../inputs/files.js');
+  const { readBytes } = await import('../inputs/files.js');
   const source = formatTokenSource(location);
   if (location.path === '-' && context.stdin.isTTY === true) {
     const { readHiddenLine } = await import('../platform/hidden-line.js');
@@ -213,7 +213,7 @@ async function readTokenFile(location: TokenLocation & { kind: 'file' }, context
     const text = stripByteOrderMark(bytes).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
+    if (!(error instanceof InputError)) throw error;
     // The message names the file; only a profile needs to be named besides.
     const setBy = location.source.kind === 'profile' ? ` (${source})` : '';
     throw new UsageError([`the access token cannot be read: ${error.message}${setBy}`]);

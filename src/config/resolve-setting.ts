@@ -1,6 +1,6 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import { dirname } from 'node:path';
-import { collectUsageErrors, UsageError } from '../errors.js';
+import { collectUsageErrors, InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { parseDuration } from '../text/quantity.js';
@@ -97,10 +97,10 @@ export async function readSettingFile(
   if (path === undefined || source === undefined) return undefined;
   const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
   if (path === '-') throw new UsageError([`${name}: the path of a file is required`]);
-  const { FileError, readBytes } = await import('../inputs/files.js');
+  const { readBytes } = await import('../inputs/files.js');
   const { context } = sources;
   const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
-    throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
+    throw error instanceof InputError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   return { name, path, bytes };
 }

@@ -16,7 +16,7 @@ export type DigestFile = (path: string, rules: PathRules, kind: FileKind) => Pro
 const LENGTH = 32;
 
 /**
- * Returns a function that digests files, once unless they change. It throws FileError, FileChangedError, FileReadError, and
+ * Returns a function that digests files, once unless they change. It throws InputError, FileChangedError, FileReadError, and
  * the reason of the signal.
  */
 export function fileDigester(key: Uint8Array, context: Context, signal: AbortSignal): DigestFile {

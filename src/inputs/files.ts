@@ -6,28 +6,20 @@ import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { BatchFileError, UsageError } from '../errors.js';
+import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
-/** A file cannot be used; the message names it and says why. */
-export class FileError extends Error {
-  /** Whether there is no such file. */
-  isMissing = false;
-}
-
-/** Returns a FileError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
+/** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
 export function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
-  if (error instanceof FileError || error instanceof FileReadError || error instanceof UsageError)
-    return error;
+  if (error instanceof WfrError) return error;
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
-  const found = new FileError(`${subject}: ${describeSystemError(error)}${hint}`);
-  found.isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
-  return found;
+  const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+  return new InputError(`${subject}: ${describeSystemError(error)}${hint}`, isMissing);
 }
 
 /** Bytes that are read at once. */
@@ -36,7 +28,7 @@ const CHUNK_SIZE = 256 * 1024;
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
-/** Reads a whole file, or standard input for `-`. Throws FileError. */
+/** Reads a whole file, or standard input for `-`. Throws InputError. */
 export async function readBytes(path: string, rules: PathRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -47,7 +39,7 @@ export async function readBytes(path: string, rules: PathRules, context: Context
       chunks.push(bytes);
       size += bytes.length;
       if (size > MAX_TEXT_SIZE)
-        throw new FileError(
+        throw new InputError(
           `${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`,
         );
     }
@@ -59,7 +51,7 @@ export async function readBytes(path: string, rules: PathRules, context: Context
 
 /**
  * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
- * unlinked temporary file. Throws FileError, also for nothing from a pipe: what should have written to it has probably failed.
+ * unlinked temporary file. Throws InputError, also for nothing from a pipe: what should have written to it has probably failed.
  */
 export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
   const handle = path === '-' ? undefined : await openFile(path, rules, context);
@@ -72,7 +64,7 @@ export async function openDocument(path: string, rules: PathRules, context: Cont
     const isPiped = identity === undefined || identity.isFIFO();
     if (size > 0 || !isPiped) return createHandleSource(copy, size, formatPath(path));
     await copy.close();
-    throw new FileError(`${formatPath(path)} is empty; the command that writes to it may have failed`);
+    throw new InputError(`${formatPath(path)} is empty; the command that writes to it may have failed`);
   } catch (error) {
     throw toFileError(path, error);
   } finally {
@@ -87,7 +79,7 @@ async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
 
 /**
  * Opens a table, which can be read from the start several times. A pipe or standard input is first copied to an unlinked
- * temporary file. Throws FileError. A read throws BatchFileError, also if the file was written since it was opened, and the
+ * temporary file. Throws InputError. A read throws BatchFileError, also if the file was written since it was opened, and the
  * reason of `signal` once that is aborted.
  */
 export async function openRereadable(
@@ -158,7 +150,7 @@ async function openFile(
   }
 }
 
-/** Yields the chunks of a stream. Throws FileError if it cannot be read. */
+/** Yields the chunks of a stream. Throws InputError if it cannot be read. */
 async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string) {
   try {
     yield* stream;
@@ -167,7 +159,7 @@ async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string)
   }
 }
 
-/** Copies a file, or standard input, to an unlinked temporary file that only this user can read. Throws FileError. */
+/** Copies a file, or standard input, to an unlinked temporary file that only this user can read. Throws InputError. */
 async function copyToTemporaryFile(
   handle: FileHandle | undefined,
   path: string,
@@ -209,14 +201,14 @@ export interface Boundary {
   problem: string;
 }
 
-/** Throws FileError for the real path of a file that is outside of the folders. */
+/** Throws InputError for the real path of a file that is outside of the folders. */
 function assertInside(target: string, name: string, boundary: Boundary): void {
   if (boundary.folders.some((folder) => isInside(target, folder))) return;
-  throw new FileError(`${name}: ${boundary.problem}`);
+  throw new InputError(`${name}: ${boundary.problem}`);
 }
 
 /**
- * Returns the absolute path of a file that may be read; with `mustReread`, no pipe or device is one. Throws FileError, but for
+ * Returns the absolute path of a file that may be read; with `mustReread`, no pipe or device is one. Throws InputError, but for
  * a folder or a missing file, which is found when it is opened.
  */
 export async function assertReadable(
@@ -235,7 +227,7 @@ export async function assertReadable(
   }
   const stats = mustReread ? await stat(absolute).catch(() => undefined) : undefined;
   if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
-    throw new FileError(
+    throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,
     );
   return absolute;

@@ -1,6 +1,7 @@
 /** The values of inputs before their files are read: those of items, and of a JSON object with `{"$document": "scan.pdf"}`. */
 
 import { isUtf8 } from 'node:buffer';
+import { InputError } from '../errors.js';
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { shellCommand } from '../text/shell-quote.js';
@@ -20,7 +21,7 @@ export type Segment = Uint8Array | FileSegment;
 
 const KINDS = { '@': 'document', '@=': 'text', '@:=': 'json' } as const;
 
-/** Returns the value of an item. Throws TextError for a text that is not JSON and must be. */
+/** Returns the value of an item. Throws InputError for a text that is not JSON and must be. */
 export function segmentOf({ name, separator, value, mediaType }: Item): Segment {
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
@@ -36,24 +37,25 @@ export function segmentOf({ name, separator, value, mediaType }: Item): Segment 
 const MAX_DOCUMENTS = 10_000;
 
 /**
- * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for its first mistake, such
+ * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws InputError for its first mistake, such
  * as a document where none is allowed: it could name any file.
  */
 export function parseInputsFile(file: Buffer, hasDocuments = true) {
   decodeUtf8(file);
   const bytes = checkJson(stripByteOrderMark(file));
   const members = parseMembers(bytes);
-  if (members === undefined) throw new TextError('is not a JSON object; expected {"name": value, ...}');
+  if (members === undefined) throw new InputError('is not a JSON object; expected {"name": value, ...}');
   if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
   const names = new Set<string>();
   let documents = 0;
   return members.map(({ name, value }) => {
-    if (names.has(name)) throw new TextError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
+    if (names.has(name))
+      throw new InputError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
     names.add(name);
     const segments = splitAtDocuments(value, bytes);
     documents += (segments.length - 1) / 2;
     if (documents > MAX_DOCUMENTS)
-      throw new TextError(`names more than ${MAX_DOCUMENTS} documents, which is the most that can be sent`);
+      throw new InputError(`names more than ${MAX_DOCUMENTS} documents, which is the most that can be sent`);
     return { name, segments };
   });
 }
@@ -73,14 +75,14 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
     else if (token === 'key' && document === undefined) {
       if (decodeString(value.subarray(start, end)) !== '$document') continue;
       if (!hasDocuments)
-        throw new TextError(
+        throw new InputError(
           `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
         );
       document = { start: starts[depth] ?? 0, depth };
     } else if (document !== undefined && depth < document.depth) {
       const parsed = parseDocument(value.subarray(document.start, end));
       if (typeof parsed === 'string')
-        throw new TextError(`the document ${placeOf(document.start)} ${parsed}; ${EXPECTED_DOCUMENT}`);
+        throw new InputError(`the document ${placeOf(document.start)} ${parsed}; ${EXPECTED_DOCUMENT}`);
       segments.push(value.subarray(position, document.start), parsed);
       position = end;
       document = undefined;
@@ -112,16 +114,13 @@ function parseDocument(object: Uint8Array): FileSegment | string {
   return { kind: 'document', path, mediaType };
 }
 
-/** The user's text is not valid; the message says where. */
-export class TextError extends Error {}
-
-/** Decodes UTF-8. Throws TextError with the position of the first invalid byte. */
+/** Decodes UTF-8. Throws InputError with the position of the first invalid byte. */
 export function decodeUtf8(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw new TextError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
+  throw new InputError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
 }
 
-/** Returns UTF-8 bytes that are one JSON value whose strings are well-formed. Throws TextError with line, column and `hint`. */
+/** Returns UTF-8 bytes that are one JSON value whose strings are well-formed. Throws InputError with line, column and `hint`. */
 export function checkJson(bytes: Buffer, hint = ''): Buffer {
   const scanner = new JsonScanner(bytes);
   try {
@@ -133,7 +132,7 @@ export function checkJson(bytes: Buffer, hint = ''): Buffer {
     return bytes;
   } catch (error) {
     if (error instanceof JsonSyntaxError)
-      throw new TextError(`${error.reason} ${formatPosition(bytes, error.offset)}${hint}`);
+      throw new InputError(`${error.reason} ${formatPosition(bytes, error.offset)}${hint}`);
     throw error;
   }
 }

@@ -2,7 +2,7 @@
  * Parses one input of the command line, or one cell of a table. The separator decides the type, never the value: the
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  */
-import { UsageError } from '../errors.js';
+import { InputError } from '../errors.js';
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
 import { listFirst } from '../text/quantity.js';
@@ -25,11 +25,9 @@ export interface Item {
   column?: string;
 }
 
-/** An item that does not follow the grammar. The message quotes it and says how to fix it. */
-export class ItemError extends UsageError {
-  constructor(raw: string, problem: string) {
-    super([`${raw === '' ? '""' : raw}: ${problem}`]);
-  }
+/** Returns the error of an item or a header that does not follow the grammar, which it quotes. */
+function invalidItem(raw: string, problem: string): InputError {
+  return new InputError(`${raw === '' ? '""' : raw}: ${problem}`);
 }
 
 /** What the media type of a document follows. */
@@ -67,7 +65,7 @@ export function splitItem(raw: string): Pick<Item, 'name' | 'separator' | 'value
   return undefined;
 }
 
-/** Splits `;type=…` from what precedes it, which may contain others. Throws ItemError. */
+/** Splits `;type=…` from what precedes it, which may contain others. Throws InputError. */
 function splitMediaType(item: Item): Pick<Item, 'value' | 'mediaType'> {
   const { raw, separator, value } = item;
   if (separator !== '@' || !value.includes(TYPE_SUFFIX)) return { value };
@@ -76,19 +74,19 @@ function splitMediaType(item: Item): Pick<Item, 'value' | 'mediaType'> {
     const mediaType = normalizeMediaType(parts.slice(end).join(TYPE_SUFFIX));
     if (mediaType !== undefined) return { value: parts.slice(0, end).join(TYPE_SUFFIX), mediaType };
   }
-  throw new ItemError(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
+  throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
-/** Parses one item of the command line. Throws ItemError, and nothing else. */
+/** Parses one item of the command line. Throws InputError, and nothing else. */
 export function parseItem(raw: string): Item {
   const parts = splitItem(raw);
-  if (parts === undefined) throw new ItemError(raw, NOT_AN_INPUT);
+  if (parts === undefined) throw invalidItem(raw, NOT_AN_INPUT);
   if (raw.includes('\uFFFD') || !raw.isWellFormed())
-    throw new ItemError(
+    throw invalidItem(
       raw,
       'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name@=file',
     );
-  if (parts.name === '') throw new ItemError(raw, `has no name before "${parts.separator}"`);
+  if (parts.name === '') throw invalidItem(raw, `has no name before "${parts.separator}"`);
   const item = { ...parts, raw };
   return withPath({ ...item, ...splitMediaType(item) });
 }
@@ -114,7 +112,7 @@ export function parseItems(raws: readonly string[]) {
         problems.push(`${raw}: duplicate input "${name}"; remove it or ${earlier.raw}`);
       else items.set(name, parseItem(raw));
     } catch (error) {
-      if (!(error instanceof ItemError)) throw error;
+      if (!(error instanceof InputError)) throw error;
       problems.push(error.message);
       invalidNames.push(name);
     }
@@ -124,7 +122,7 @@ export function parseItems(raws: readonly string[]) {
 
 function withPath(item: Item): Item {
   const { raw, separator, value } = item;
-  if (separator.startsWith('@') && value === '') throw new ItemError(raw, `has no path after "${separator}"`);
+  if (separator.startsWith('@') && value === '') throw invalidItem(raw, `has no path after "${separator}"`);
   return item;
 }
 
@@ -147,18 +145,18 @@ export interface ColumnHeader extends Pick<Item, 'name' | 'separator' | 'mediaTy
   text: string;
 }
 
-/** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
+/** Parses the header of a column; a name without a separator means `name=`. Throws InputError. */
 export function parseColumnHeader(text: string): ColumnHeader {
   const parts = splitItem(text) ?? splitItem(`${text}=`);
-  if (!parts?.name) throw new ItemError(text, 'the column has no name');
+  if (!parts?.name) throw invalidItem(text, 'the column has no name');
   const { name, separator } = parts;
   const { value, mediaType } = splitMediaType({ ...parts, raw: text });
   const start = text.slice(0, text.length - parts.value.length);
-  if (value !== '') throw new ItemError(text, `has text after "${separator}"; name the column ${start}`);
+  if (value !== '') throw invalidItem(text, `has text after "${separator}"; name the column ${start}`);
   return { text, name, separator, mediaType };
 }
 
-/** Parses a cell, whose text is taken verbatim, whatever it contains. Throws ItemError. */
+/** Parses a cell, whose text is taken verbatim, whatever it contains. Throws InputError. */
 export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
   return withPath({
     ...{ name, raw: `${escapeName(name)}${separator}${cell}`, separator },

@@ -1,7 +1,7 @@
 /** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { UsageError } from '../errors.js';
+import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part, Source } from '../service/body.js';
@@ -15,7 +15,7 @@ import {
   type GivenInput,
 } from './check-declared.js';
 import { createFileSource } from './file-source.js';
-import { assertReadable, FileError, openDocument, type PathRules, readBytes } from './files.js';
+import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
 import {
   checkJson,
   decodeUtf8,
@@ -23,7 +23,6 @@ import {
   parseInputsFile,
   type Segment,
   segmentOf,
-  TextError,
 } from './inputs-file.js';
 import { findFileLikeTexts, type Item, parseItems } from './item.js';
 
@@ -185,7 +184,7 @@ class Resolver {
     });
   }
 
-  /** Adds the members of a JSON object, but reads none that is overridden. Throws TextError. */
+  /** Adds the members of a JSON object, but reads none that is overridden. Throws InputError. */
   async #addObject(
     json: Buffer,
     paths: PathRules,
@@ -210,7 +209,7 @@ class Resolver {
     }
   }
 
-  /** `raw` is what the user wrote, and `typeFix` how to write a media type with it. Throws TextError or FileError. */
+  /** `raw` is what the user wrote, and `typeFix` how to write a media type with it. Throws InputError. */
   async #read(segment: Segment, paths: PathRules, raw: string, typeFix: string): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
@@ -235,21 +234,22 @@ class Resolver {
     const { mediaTypeOf } = given === undefined && path !== '-' ? await import('./media-type.js') : {};
     const mediaType = given ?? mediaTypeOf?.(path);
     if (path === '-' && mediaType === undefined)
-      throw new TextError(`the media type of standard input is unknown; ${typeFix}`);
+      throw new InputError(`the media type of standard input is unknown; ${typeFix}`);
     // Opened before its media type is checked: a missing file is the more useful error.
     const source = await openDocument(path, paths, this.context);
     this.#opened.push(source);
-    if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${typeFix}`);
+    if (mediaType === undefined)
+      throw new InputError(`the file name does not imply a media type; ${typeFix}`);
     if (source.size === 0) this.#warnings.push(`${raw}: the document is empty (0 bytes)`);
     const head = JSON.stringify(`data:${mediaType};base64,`).slice(0, -1);
     return [Buffer.from(head), source, Buffer.from('"')];
   }
 
-  /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
+  /** Reserves standard input if `path` is `-`. Throws InputError if something else reads it already. */
   #claimStdin(path: string, user: string): void {
     if (path !== '-') return;
     if (this.stdinUser !== undefined)
-      throw new TextError(`standard input is already read by ${this.stdinUser} and can be read only once`);
+      throw new InputError(`standard input is already read by ${this.stdinUser} and can be read only once`);
     this.stdinUser = user;
   }
 
@@ -259,7 +259,7 @@ class Resolver {
       await step();
       return true;
     } catch (error) {
-      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError)) {
+      if (!(error instanceof UsageError)) {
         await this.#close();
         throw error;
       }

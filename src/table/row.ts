@@ -2,10 +2,11 @@
 
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { InputError } from '../errors.js';
 import { Compactor, type DigestFile } from '../inputs/file-digests.js';
 import { FileChangedError, FileReadError } from '../inputs/file-source.js';
-import { FileError, type PathRules } from '../inputs/files.js';
-import { parseInputsFile, segmentOf, TextError } from '../inputs/inputs-file.js';
+import type { PathRules } from '../inputs/files.js';
+import { parseInputsFile, segmentOf } from '../inputs/inputs-file.js';
 import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
@@ -72,7 +73,7 @@ export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint
   return hash('sha256', Buffer.concat([salt, ...bytes]), 'buffer').subarray(0, LENGTH);
 }
 
-/** Returns what a row is. Throws what `digestFile` throws, unless it is a FileError. */
+/** Returns what a row is. Throws what `digestFile` throws, unless it is an InputError. */
 export async function identifyRow(
   { inputs, digest }: Pick<Row, 'inputs' | 'digest'>,
   salt: Uint8Array,
@@ -110,9 +111,8 @@ export async function identifyRow(
     const isLost = error instanceof FileReadError && !error.facts.isTemporary;
     if (error instanceof FileChangedError || isLost)
       return { key: saltedDigest(salt, `changing ${digest()}`), isUnreadable: true };
-    if (!(error instanceof FileError || error instanceof TextError)) throw error;
+    if (!(error instanceof InputError)) throw error;
     const key = written();
-    const isMissing = error instanceof FileError && error.isMissing;
-    return { key, written: isMissing ? key : undefined, isUnreadable: true };
+    return { key, written: error.isMissing ? key : undefined, isUnreadable: true };
   }
 }

@@ -7,8 +7,9 @@ export const BATCH: CommandEntry = {
   summary: 'trigger runs from a table or a list of files',
   help: `
 The results file records every step of every row: the same command, run again,
-continues after any interruption and sends no row twice. For tables, and for
-rows that failed or are unknown, see wfr help tables.
+continues after any interruption and sends no row twice. The header of a table
+has the names of inputs with their separators: customer,amount:=,invoice@. Look
+for the run of an unknown row in the service first. docs/batch.md has the rest.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf

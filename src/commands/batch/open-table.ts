@@ -2,8 +2,8 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { collectUsageErrors, UsageError } from '../../errors.js';
-import { type Boundary, FileError, openRereadable } from '../../inputs/files.js';
+import { collectUsageErrors, InputError, UsageError } from '../../errors.js';
+import { type Boundary, openRereadable } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -81,7 +81,7 @@ export async function openTable(
 }
 
 function throwRowsError(error: unknown): never {
-  if (!(error instanceof FileError)) throw error;
+  if (!(error instanceof InputError)) throw error;
   throw new UsageError([`--rows ${error.message}`]);
 }
 

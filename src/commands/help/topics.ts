@@ -92,35 +92,6 @@ Examples:
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
-const OUTPUT = `Output
-
-stdout carries the result and nothing else; messages go to stderr. By default,
--o text, it is the output of the run as JSON, once the run is FINISHED. -o json
-prints the last Run seen, however it ended, jsonl every changed Run on a line,
-and id the id of the run, at once. --get <pointer> prints one value of the
-output, such as /lines/0/total. docs/output.md has the rest.
-
-Example:
-  total=$(wfr run "$workflow" invoice@scan.pdf --get /total)
-`;
-
-const TABLES = `Tables
-
-  --rows table.csv, .tsv     the header has the names of inputs, with their
-                             separators: customer,amount:=,invoice@
-  --rows table.jsonl         a row is a JSON object, as --inputs-file
-  --each invoice FILE...     a row is a file, sent as the document invoice
-
-An empty cell sends no input. Paths are relative to the table. The same command,
-run again, continues from the results file. It sends failed, rejected and lost
-rows again with --retry-failed, and held rows with --send-changed. Look for the
-run of an unknown row in the service first: --adopt <row>=<id> continues with
-it, and --resend-unknown <row> sends the row again. docs/batch.md has the rest.
-
-Example:
-  wfr batch invoice --rows customers.csv --results out.jsonl --retry-failed
-`;
-
 const ONCE = `At most one run: wfr run --once <file>
 
 The same command with the same file triggers at most one run, however often it
@@ -190,8 +161,6 @@ Example:
 /** Topics by name. */
 export const TOPICS: ReadonlyMap<string, string> = new Map([
   ['inputs', INPUTS],
-  ['tables', TABLES],
-  ['output', OUTPUT],
   ['once', ONCE],
   ['exit-codes', exitCodes()],
   ['errors', errors()],

@@ -1,8 +1,8 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { collectUsageErrors, type Facts, UsageError } from '../../errors.js';
+import { collectUsageErrors, type Facts, InputError, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
-import { FileError, openRereadable } from '../../inputs/files.js';
+import { openRereadable } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
@@ -165,7 +165,7 @@ async function printRows(
 async function openRows({ rows }: ResultsFlags, context: Context, signal: AbortSignal) {
   if (rows === undefined) return undefined;
   const file = await openRereadable(rows, context, signal).catch((error) => {
-    throw error instanceof FileError ? new UsageError([`--rows ${error.message}`]) : error;
+    throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
   });
   const paths = { base: context.cwd, within: undefined };
   return { ...file, name: rows === '-' ? 'standard input' : rows, paths };

@@ -7,7 +7,7 @@ import * as wfr from '../../helpers/commands.js';
 import { errorData } from '../../helpers/error-data.js';
 
 const COMMANDS = wfr.COMMANDS.filter((name) => name !== 'help');
-const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment'];
+const TOPICS = ['inputs', 'once', 'exit-codes', 'errors', 'environment'];
 
 describe('help', () => {
   test.each([
