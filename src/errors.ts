@@ -124,6 +124,8 @@ export function throwAsUnsent(error: unknown): never {
 }
 
 type Steps = Record<string, () => unknown>;
+/** What a step returns, some of which is open and can be closed. */
+type Opened = { close?(): Promise<void> };
 type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
 /**
@@ -133,10 +135,10 @@ type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Na
 export async function collectUsageErrors<S extends Steps>(steps: S, hint?: string): Promise<StepResults<S>> {
   const problems: string[] = [];
   let where = hint;
-  const results: Record<string, unknown> = {};
+  const results: Record<string, Opened | null | undefined> = {};
   for (const [name, step] of Object.entries(steps)) {
     try {
-      results[name] = await step();
+      results[name] = (await step()) as Opened;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       problems.push(...error.problems);
@@ -144,12 +146,6 @@ export async function collectUsageErrors<S extends Steps>(steps: S, hint?: strin
     }
   }
   if (problems.length === 0) return results as StepResults<S>;
-  for (const result of Object.values(results)) if (isOpen(result)) await result.close();
+  for (const result of Object.values(results)) await result?.close?.();
   throw new UsageError(problems, where);
-}
-
-function isOpen(result: unknown): result is { close(): Promise<void> } {
-  return (
-    typeof result === 'object' && result !== null && 'close' in result && typeof result.close === 'function'
-  );
 }

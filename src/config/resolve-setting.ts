@@ -115,19 +115,16 @@ type Polling = Context['limits']['polling'];
 /** Resolves the settings of waiting. Throws UsageError with every error. */
 export async function resolveWaitSettings(sources: ServiceSources): Promise<WaitSettings> {
   const { polling } = sources.context.limits;
-  const parse = (name: 'interval' | 'maxInterval' | 'timeout') => {
+  const duration = (name: 'interval' | 'maxInterval' | 'timeout') => () => {
     const { text = '', source } = resolveSetting(name, sources) ?? {};
     return source?.kind === 'default' ? undefined : parseDuration(text);
   };
-  const {
-    interval = polling.interval,
-    maxInterval = polling.maxInterval,
-    timeout,
-  } = await collectUsageErrors({
-    interval: () => parse('interval'),
-    maxInterval: () => parse('maxInterval'),
-    timeout: () => parse('timeout'),
+  const set = await collectUsageErrors({
+    interval: duration('interval'),
+    maxInterval: duration('maxInterval'),
+    timeout: duration('timeout'),
   });
+  const { interval = polling.interval, maxInterval = polling.maxInterval, timeout } = set;
   return { ...polling, interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 

@@ -1,10 +1,8 @@
-/** `wfr help`: prints the help of a command, a topic or a workflow. */
+/** `wfr help`: prints the help of a command or a topic. */
 import type { Command } from 'commander';
-import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
-import type { Context } from '../../platform/context.js';
-import { type CommandEntry, commandPath, definedCommands, rawFlags } from '../shared/flags.js';
+import { type CommandEntry, commandPath, definedCommands } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
@@ -13,7 +11,7 @@ export const HELP: CommandEntry = {
   define(command) {
     command
       .description('Show help on a command, or on a topic: inputs, once, exit-codes, errors, environment.')
-      .argument('[topic...]', 'a command, such as run or config show, a topic or a configured workflow')
+      .argument('[topic...]', 'a command, such as run or config show, or a topic')
       .option('--json', 'print all commands, flags, variables and codes as JSON')
       .option('--skill', 'print instructions for agents, in the format of skills');
   },
@@ -24,7 +22,7 @@ export const HELP: CommandEntry = {
     if (skill === true) await context.stdout.write(await skillText(name));
     else if (json === true) await context.stdout.write(await referenceText(name, program));
     else {
-      const text = await helpText(name, rawFlags(command), program, context);
+      const text = await helpText(name, program);
       await writeHelp(text, program.opts().color, context.stdout, context);
     }
     return ExitCode.ok;
@@ -37,18 +35,13 @@ async function skillText(name: string): Promise<string> {
   return text;
 }
 
-async function helpText(
-  name: string,
-  flags: ProfileFlags,
-  program: Command,
-  context: Context,
-): Promise<string> {
+async function helpText(name: string, program: Command): Promise<string> {
   if (name === '') return commandHelp(program);
   const commands = definedCommands(program);
   const command = commands.find((candidate) => commandPath(candidate) === name);
   if (command !== undefined) return commandHelp(command);
-  const { TOPICS, workflowHelp } = await import('./topics.js');
-  const help = TOPICS.get(name) ?? (await workflowHelp(name, flags, context));
+  const { TOPICS } = await import('./topics.js');
+  const help = TOPICS.get(name);
   if (help !== undefined) return help;
   const names = [...commands.map(commandPath), ...TOPICS.keys()];
   throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);

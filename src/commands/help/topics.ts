@@ -1,13 +1,6 @@
-/** The help topics of `wfr help <topic>`, and the help on a workflow of a profile. */
+/** The help topics of `wfr help <topic>`. */
 
-import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
-import { namedWorkflows } from '../../config/workflow.js';
 import { ERROR_CODES, EXIT_CODE_MEANINGS } from '../../exit-code.js';
-import { exampleCommand, itemStart } from '../../inputs/item.js';
-import { describeParameter, type Parameter } from '../../parameters/declaration.js';
-import type { Context } from '../../platform/context.js';
-import { sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
 import { layOutTerms } from '../../text/wrap.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
@@ -166,33 +159,3 @@ export const TOPICS: ReadonlyMap<string, string> = new Map([
   ['errors', errors()],
   ['environment', ENVIRONMENT],
 ]);
-
-/** A longer name has its description on the next line. */
-const MAX_NAME_WIDTH = 27;
-
-/** Returns the help; undefined if the profile has no workflow of this name, or cannot be read. */
-export async function workflowHelp(
-  name: string,
-  flags: ProfileFlags,
-  context: Context,
-): Promise<string | undefined> {
-  // Help is for those whose config file is not valid, too.
-  const profile = await chooseProfile(flags, context).catch((): Profile | undefined => undefined);
-  const workflow = namedWorkflows(profile).find((candidate) => candidate.name === name);
-  if (profile === undefined || workflow === undefined) return undefined;
-  const { id, parameters } = workflow;
-  const title = sanitize(`Workflow ${name} of profile ${profile.name}: ${id}`);
-  const command = parameters ? exampleCommand(name, parameters) : shellCommand(['wfr', 'run', name]);
-  const list = parameters
-    ? ['Parameters:', ...(parameters.size === 0 ? ['  none'] : parametersList([...parameters.values()]))]
-    : ['Its parameters are not declared; see wfr help config.'];
-  return `${[title, '', 'Example:', `  ${command}`, '', ...list].join('\n')}\n`;
-}
-
-function parametersList(parameters: readonly Parameter[]): string[] {
-  const rows = parameters.map((parameter) => {
-    return [sanitize(itemStart(parameter)), sanitize(describeParameter(parameter))] as const;
-  });
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return layOutTerms(rows, Math.min(width, MAX_NAME_WIDTH) + 4);
-}

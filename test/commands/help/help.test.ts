@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
 import * as wfr from '../../helpers/commands.js';
+import { writeTestConfig } from '../../helpers/config.js';
 import { errorData } from '../../helpers/error-data.js';
 
 const COMMANDS = wfr.COMMANDS.filter((name) => name !== 'help');
@@ -26,6 +27,12 @@ describe('help', () => {
     const isTopic = TOPICS.includes(args.slice(1).join(' '));
     expect(lines.length).toBeLessThan(isTopic ? 50 : 90);
     expect(stdout).toContain('Example');
+  });
+
+  test('help: an invalid config file does not prevent the help', async () => {
+    const { stdout, stderr, exitCode } = await runCli(['help', 'run'], writeTestConfig('{'));
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    expect(stdout).toMatch(/^Usage: wfr run/);
   });
 
   test.each(COMMANDS)('help: wfr %s --help prints the same as wfr help for that command', async (command) => {
@@ -174,7 +181,7 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, tables, output, once, exit-codes, errors',
+      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, once, exit-codes, errors',
       '',
     ],
     [['config', 'edit'], 'edit: there is no such command', 'wfr help config'],
