@@ -58,9 +58,7 @@ export async function chooseProfile(
     const reason =
       file === undefined
         ? `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`
-        : names.length === 0
-          ? `${file.path} has no profiles; see wfr help config`
-          : `there is no such profile in ${file.path}; choose one of ${names.join(', ')}`;
+        : `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`;
     throw new UsageError([`${chosenBy.name} ${name || '""'}: ${reason}`]);
   }
   const { path, warnings } = file;

@@ -390,7 +390,7 @@ describe('the checks of a config file', () => {
     };
     expect(await runCli(['config', 'check'], { env, home })).toMatchObject(valid);
     expect(await runCli(['config', 'check', '--profile', 'nope'], { env })).toMatchObject({
-      stderr: expect.stringMatching(/--profile nope: (there is no such profile in|.* has no profiles)/),
+      stderr: expect.stringMatching(/--profile nope: there is no such profile in/),
       exitCode: 2,
     });
     expect((await runCli(['config', 'show'], { env })).exitCode).toBe(0);

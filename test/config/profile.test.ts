@@ -80,10 +80,10 @@ describe('the profile', () => {
         return stderr;
       };
       expect(await stderrOf(['--profile', 'nope'])).toBe(
-        `wfr: error: --profile nope: there is no such profile in ${path}; choose one of a, b\n`,
+        `wfr: error: --profile nope: there is no such profile in ${path}; it has a, b\n`,
       );
       expect(await stderrOf([], { WFR_PROFILE: 'toString' })).toBe(
-        `wfr: error: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
+        `wfr: error: WFR_PROFILE toString: there is no such profile in ${path}; it has a, b\n`,
       );
       expect(await stderrOf(['--profile', ''])).toContain('--profile "": there is no such profile');
       const missing = join('/no-such-folder', 'wfr', 'config.json');
@@ -91,7 +91,7 @@ describe('the profile', () => {
         `wfr: error: --profile a: there is no config file ${missing}; see wfr help config\n`,
       );
       expect(await stderrOf(['--profile', 'a'], writeTestConfig({}).env)).toMatch(
-        /--profile a: .*config\.json has no profiles/,
+        /--profile a: there is no such profile in .*config\.json; it has none/,
       );
     },
   );
