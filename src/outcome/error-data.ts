@@ -37,19 +37,23 @@ export interface RowsEnding {
   retryAfter?: number | undefined;
 }
 
-/** How a command ended. */
-export interface CommandEnding {
-  exit: Exit;
-  outcomes: readonly Outcome[];
-  /** The error that ended it before its runs, which is then that of all of them. */
+/** How the work of a command ended. */
+export interface WorkEnding {
+  runs: readonly Outcome[];
+  /** The error that ended it before its runs, which is then that of all of them, and has been printed. */
   failure?: Facts | undefined;
-  /** The errors of reports that could not be written. */
-  failures: readonly Facts[];
   rows?: RowsEnding | undefined;
   /** The command that continues with the runs. */
   resume?: string | undefined;
   /** What to add to that command, one line each. */
   resumeHints?: readonly string[] | undefined;
+}
+
+/** How a command ended. */
+export interface CommandEnding extends WorkEnding {
+  exit: Exit;
+  /** The errors of reports that could not be written. */
+  failures: readonly Facts[];
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain: boolean;
   /** Whether an internal error may have come after a trigger was sent. */
@@ -72,7 +76,7 @@ const MAX_LISTED = 100;
 
 /** Describes a command whose exit code is not 0. */
 export function describeEnding(ending: CommandEnding): ErrorData {
-  const { exit, outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
+  const { exit, runs: outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
   const exitCode = toExitCode(exit);
   const errors = [...describeWork(ending), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
@@ -107,13 +111,13 @@ function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'r
 
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
 function describeWork(ending: CommandEnding): ErrorData[] {
-  const { exit, outcomes, failure, rows } = ending;
+  const { exit, runs, failure, rows } = ending;
   const whole = [
     ...(failure === undefined ? [] : [describeError(failure, ending)]),
     ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
   ];
   if (whole.length > 0) return whole;
-  return outcomes
+  return runs
     .filter((outcome) => exitOf(outcome) !== ExitCode.ok)
     .map((outcome) => {
       const facts = factsOfOutcome(outcome);

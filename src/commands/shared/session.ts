@@ -5,8 +5,8 @@ import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { CommandResult, RowsEnding } from '../../outcome/error-data.js';
-import { exitOf, exitOfError, type Outcome, type Subject, stateOfError } from '../../outcome/outcome.js';
+import type { CommandResult, WorkEnding } from '../../outcome/error-data.js';
+import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -54,17 +54,10 @@ export interface Session {
 }
 
 /** How a command ended; `exit` is that of its runs unless given. */
-export interface CommandOutcome {
-  runs: readonly Outcome[];
+export interface CommandOutcome extends WorkEnding {
   exit?: Exit;
   /** When the runs were sent and watched, if not by this command alone. */
   period?: Pick<CommandResult, 'startedAt' | 'durationMs'> | undefined;
-  /** The error that ended it before its runs, which has been printed. */
-  failure?: Facts | undefined;
-  rows?: RowsEnding;
-  /** The command that continues with the runs, and what to add to it. */
-  resume?: string | undefined;
-  resumeHints?: readonly string[] | undefined;
 }
 
 /** What `work` opens. */
@@ -123,7 +116,7 @@ export async function runCommand(
     const describe = async (finalExit: Exit, failures: readonly Facts[]) => {
       if (finalExit === ExitCode.ok) return undefined;
       const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
-      const ending = { ...ended, outcomes: runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
+      const ending = { ...ended, runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
       return maskErrorData(describeEnding(ending), secrets);
     };
     const error = flags.report === undefined ? undefined : await describe(exit, []);

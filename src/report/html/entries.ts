@@ -31,19 +31,10 @@ export type Entry = ReturnType<typeof toEntry>;
 
 /** Returns the entry of a run; `index` is its position on the page, from 0. */
 export function toEntry(outcome: Outcome, index: number) {
-  const {
-    label: name,
-    id = '',
-    workflowId = '',
-    inputs = [],
-    run,
-    state,
-    startedAt,
-    durationMs,
-    error,
-  } = outcome;
+  const { id = '', run, inputs = [], durationMs } = outcome;
+  const name = outcome.label && sanitize(outcome.label);
   const isEnded = endOf(run?.status) !== undefined;
-  const label = wordOf(state);
+  const label = wordOf(outcome.state);
   const status = statusOf(outcome);
   // Without the time it took, so that equal problems are grouped.
   const message = problemLines(outcome, { elapsed: false }).join('\n');
@@ -51,10 +42,10 @@ export function toEntry(outcome: Outcome, index: number) {
     /** Its position on the page, from 1. */
     number: index + 1,
     /** In a batch: identifies the row; else empty. */
-    label: sanitize(name ?? ''),
+    label: name ?? '',
     /** Empty if the service never returned it. */
     id: sanitize(id),
-    workflow: sanitize(workflowId),
+    workflow: sanitize(outcome.workflowId ?? ''),
     version: sanitize(run?.versionName ?? ''),
     /** The names of the inputs. */
     inputs: sanitize(inputs.join(', ')),
@@ -63,16 +54,16 @@ export function toEntry(outcome: Outcome, index: number) {
     status: status.toLowerCase() === label ? '' : status,
     steps: stepsOf(outcome),
     /** Milliseconds since 1970. */
-    started: startedAt,
+    started: outcome.startedAt,
     /** Milliseconds; undefined if the end of the run was not observed. */
     duration: isEnded ? Math.round(durationMs) : undefined,
     /** The same for people; empty where there is no run. */
     words: isEnded ? formatDuration(durationMs) : id && 'not observed',
     step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
-    message: withoutLabel(message, name && sanitize(name)),
+    message: withoutLabel(message, name),
     /** The id of the request that failed. */
-    requestId: sanitize(error?.response?.requestId ?? ''),
+    requestId: sanitize(outcome.error?.response?.requestId ?? ''),
     /** The page of the run. */
     page: outcome.page ?? '',
     /** JSON text (UTF-8), read only where it is shown: all outputs of a batch may not fit into memory. */

@@ -228,13 +228,11 @@ function renderGroup({ id, count, first, step, message }: Group): Markup {
 
 /** Links to the first runs of a group; the page's script shows a run that the address names. */
 function renderFirst(first: readonly Entry[], count: number): Markup {
-  // One more run is named instead of counted.
-  const named = count > first.length ? first.slice(0, -1) : first;
-  const links = named.map(
+  const links = first.map(
     ({ number, label, id, workflow }) =>
       markup`<a href="#run-${number}">${label || id || workflow || number}</a> `,
   );
-  const more = count > named.length ? `and ${formatCount(count - named.length)} more` : '';
+  const more = count > first.length ? `and ${formatCount(count - first.length)} more` : '';
   return markup`<p class="note">${links}${more}</p>`;
 }
 
