@@ -41,27 +41,14 @@ export function layOutSummaryLine(
   return wrapLines([parts.join('  ').trimEnd()], width).join('\n');
 }
 
-/** What a summary says of a run that the service does not. */
-export interface SummaryFacts {
-  /** How users know it, such as by the names of its documents, if known. */
-  label: string | undefined;
-  /** The name or id of its workflow, if known. */
-  workflow: string | undefined;
-  /** The beginning of its output, if it has one. */
-  output: string | undefined;
-  /** Its page, for people, if it has one. */
-  page: string | undefined;
-  /** Milliseconds since 1970. */
-  now: number;
-}
-
 /** The column in which the texts of a summary begin. */
 export const LABEL_WIDTH = 11;
 
-/** Returns a row for each known field, whose text is wrapped to the width of the layout. */
+/** Returns a row for each known fact, `more` by their names, whose text is wrapped to the width of the layout. */
 export function runSummary(
   run: Run,
-  { label, workflow, output, page, now }: SummaryFacts,
+  more: Readonly<Record<string, string | undefined>>,
+  now: number,
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
@@ -72,11 +59,7 @@ export function runSummary(
     'failed at': run.error?.step,
     message: run.error?.message,
     created: run.createdAt === undefined ? undefined : createdText(run.createdAt, now),
-    label,
-    workflow,
-    version: run.versionName,
-    output,
-    page,
+    ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
   return Object.entries(rows)

@@ -7,7 +7,7 @@ import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context, Output } from '../../platform/context.js';
+import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
@@ -61,8 +61,13 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
     const summary = summaryOf(joined, isLast ? names : []);
     // With JSON, the counts are in the result or in the error.
-    if (!isMixed && (!hasRows || !context.errorsAsData))
-      await printSummary(summary, hasRows ? context.stderr : context.stdout, flags, context, interruption);
+    if (!isMixed && (!hasRows || !context.errorsAsData)) {
+      const { env, secrets } = context;
+      const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
+      const { style, width } = await openLayout(flags.color, output);
+      const lines = formatBatchSummary(summary, style, width);
+      await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
+    }
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);
     const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
     const failure = rowFiles && (await saveRows(joined, rowFiles, context, interruption.signal));
@@ -186,10 +191,8 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   };
 }
 
-function summaryOf(
-  { rows, total, missing, period, header, isLimited }: JoinedFiles,
-  results: readonly string[],
-): BatchSummary {
+function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummary {
+  const { rows, total, missing, period, header, isLimited } = joined;
   const notes =
     total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
@@ -203,30 +206,12 @@ function summaryOf(
   return { ...summary, fact: `began ${formatUtc(startedAt)}${end}` };
 }
 
-async function printSummary(
-  summary: BatchSummary,
-  output: Output,
-  { color }: ResultsFlags,
-  { env, secrets }: Context,
-  interruption: Interruption,
-): Promise<void> {
-  const { style, width } = await openLayout(color, { stdout: output, env });
-  const lines = formatBatchSummary(summary, style, width);
-  await openStdoutQueue({ stdout: output, secrets }, interruption).writeSummary(`${lines.join('\n')}\n`);
-}
-
 /** Returns the exit of the batch, as it would be if it ended now. */
-function exitOf({
-  rows,
-  stoppedBy,
-  isComplete,
-  absent,
-  total = Number.POSITIVE_INFINITY,
-}: JoinedFiles): Exit {
+function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
-  else if (rows.known < total && !isComplete) exits.push(ExitCode.stillRunning);
+  else if ((total === undefined || rows.known < total) && !isComplete) exits.push(ExitCode.stillRunning);
   if (rows.count('running') > 0) exits.push(ExitCode.stillRunning);
   if (rows.count('waiting') > 0) exits.push(ExitCode.unreachable);
   return exitOfRows(exits, rows);

@@ -128,10 +128,7 @@ function lookSteps(files: readonly string[], hasReasons: boolean): NextStep[] {
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
 export function endingOfRows(rows: RowStates, summary: BatchSummary, total: number | undefined): RowsEnding {
-  const open = (['running', 'unreachable', 'waiting'] as const).reduce(
-    (sum, state) => sum + rows.count(state),
-    0,
-  );
+  const open = rows.count('running') + rows.count('unreachable') + rows.count('waiting');
   const lines = formatBatchSummary({ ...summary, next: [] }, PLAIN, 0);
   return {
     summary: lines,

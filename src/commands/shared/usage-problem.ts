@@ -43,15 +43,10 @@ export function usageErrorOf(
       const unexpected = command.args[command.registeredArguments.length] || '""';
       return new UsageError([`${unexpected}: unexpected argument`], hint);
     }
-    case 'commander.invalidArgument': {
-      const problem = message.replace(
-        /^error: option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. /s,
-        '$1 $2: ',
-      );
-      return new UsageError([problem.replace(/^error: /, '')], hint);
+    default: {
+      const invalid = /^error: option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. /s;
+      return new UsageError([message.replace(invalid, '$1 $2: ').replace(/^error: /, '')], hint);
     }
-    default:
-      return new UsageError([message.replace(/^error: /, '')], hint);
   }
 }
 

@@ -113,14 +113,14 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   }
   const characters = [...json.trimEnd()];
   const isCut = characters.length > room;
-  const facts = {
+  const more = {
     label: past?.label,
     workflow: past && (plan.nameOf(past.workflow) ?? past.workflow),
+    version: run.versionName,
     output: json === '' ? undefined : isCut ? `${characters.slice(0, room - 1).join('')}…` : json.trimEnd(),
     page: plan.settings.pageOf(run.id),
-    now: service.clock.now(),
   };
-  await stdout.writeSummary(runSummary(run, facts, layout));
+  await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
   const command = watchCommand([run.id], plan);
   if (isCut) reporter.continuation(`To print the whole output: ${command}`, { isDim: true });
   // A script that asks again and again needs no advice.
