@@ -61,6 +61,11 @@ export class ResponseReader {
     return { status: this.#status, headers: this.#headers, body: this.#bytes.start(MAX_PART) };
   }
 
+  /** The same without its coding, as far as it can be decoded. */
+  async decodedReceived(): Promise<ReceivedResponse | undefined> {
+    return this.received && { ...this.received, body: await this.#decodeStart() };
+  }
+
   /**
    * Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici.
    */
@@ -165,7 +170,7 @@ export class ResponseReader {
     }
   }
 
-  /** Returns the start of any other response without its coding, as far as it can be decoded. */
+  /** Returns the start of the body without its coding, as far as it can be decoded. */
   async #decodeStart(): Promise<Buffer> {
     const start = this.#bytes.start(MAX_PART);
     const decoded = await decode(start, this.#headers['content-encoding'], MAX_RESPONSE).catch(() => start);

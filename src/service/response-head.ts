@@ -40,16 +40,23 @@ export class ResponseHead {
     this.#isPassed = false;
   }
 
-  /** What has arrived of the head of a 2xx, whose last line may be incomplete. Of repeated headers, the first is used. */
+  /**
+   * What has arrived of a 2xx until its head was passed on, whose last line may be incomplete. Of repeated headers, the first
+   * is used.
+   */
   get received(): ReceivedResponse | undefined {
-    const [statusLine = '', ...lines] = this.#bytes.toString('latin1').split(/\r?\n/).slice(0, -1);
+    const text = this.#bytes.toString('latin1');
+    const end = HEAD_END.exec(text);
+    const [statusLine = '', ...lines] = text.slice(0, end?.index).split(/\r?\n/);
+    if (end === null) lines.pop();
     const [, status] = /^HTTP\/1\.\d (2\d\d)\b/.exec(statusLine) ?? [];
     if (status === undefined) return undefined;
     const pairs = lines.map((line) => {
       const [name = '', ...value] = line.split(':');
       return [name.toLowerCase(), value.join(':').trim()];
     });
-    return { status: Number(status), headers: Object.fromEntries(pairs.reverse()), body: Buffer.alloc(0) };
+    const body = this.#bytes.subarray(end ? end.index + end[0].length : this.#bytes.length);
+    return { status: Number(status), headers: Object.fromEntries(pairs.reverse()), body };
   }
 
   /** Returns the bytes to pass on, with the head fixed; undefined until the head is complete. */
@@ -80,17 +87,19 @@ function isInterim(head: string): boolean {
  */
 function fixHead(head: string): string {
   const [statusLine = '', ...lines] = head.split(/\r?\n/).map(
-    // Control characters other than a tab are invalid.
-    (line) => line.replace(/[^\t -~\x80-\xff]/g, ' '),
+    // Control characters other than a tab are invalid, and so is white space before the colon.
+    (line) => line.replace(/[^\t -~\x80-\xff]/g, ' ').replace(/^([\w-]+)[ \t]+:/, '$1:'),
   );
   const fields = lines.filter((line) => /^[!#$%&'*+.^_`|~\w-]+:/.test(line));
   const isNamed = (name: string) => (field: string) => field.toLowerCase().startsWith(`${name}:`);
   const isLength = isNamed('content-length');
   const isChunked = fields.some((field) => /^transfer-encoding:.*\bchunked\b/i.test(field));
-  const lengths = fields.filter(isLength).flatMap((field) => field.match(/\d+/g) ?? []);
+  const lengths = fields.filter(isLength).flatMap((field) => field.match(/(?<![-\d])\d+/g) ?? []);
   const length =
     isChunked || lengths.length === 0 ? [] : [`Content-Length: ${Math.max(...lengths.map(Number))}`];
-  const isValid = lengths.length + Number(isChunked) <= 1;
+  const isValid =
+    lengths.length + Number(isChunked) <= 1 &&
+    fields.filter(isLength).every((field) => /:\s*\d+\s*$/.test(field));
   const fixed = isValid ? fields : [...fields.filter((field) => !isLength(field)), ...length];
   if ([statusLine, ...fixed].join('\r\n') === head) return `${head}\r\n\r\n`;
   const others = fixed.filter((field) => !isNamed('connection')(field));

@@ -150,7 +150,7 @@ export class Transport {
     } catch (error) {
       const failure = toNetworkError(error, this.#host, fallback());
       if (!(failure instanceof NetworkError)) throw failure;
-      const received = reader.received ?? connection.head?.received;
+      const received = (await reader.decodedReceived()) ?? connection.head?.received;
       if (received !== undefined) {
         const isBroken = reader.received !== undefined && failure !== error;
         throw withReceived(failure, isBroken ? 'truncated' : failure.fault, received);

@@ -1,4 +1,5 @@
 /** An id in the response to a trigger is never lost, whatever the format of the response. */
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -83,6 +84,17 @@ describe('run: a complete Run in the response to the trigger', () => {
     [
       'with different Content-Lengths',
       respondRaw(`content-length: 5\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
+    ],
+    [
+      'with a Content-Length that is no number',
+      (request, reply) => {
+        respondRaw('content-length: abc\r\n', ACCEPTED)(request, reply);
+        reply.socket.end();
+      },
+    ],
+    [
+      'with white space before the colon of its Content-Length',
+      respondRaw(`content-length : ${ACCEPTED.length}\r\n`, ACCEPTED),
     ],
     ['with headers of 17 kB (fault 114)', respondChunked(`x: ${'y'.repeat(17_000)}\r\n`)],
     ['with headers of 120 kB (fault 114)', respondChunked(`x: ${'y'.repeat(120_000)}\r\n`)],
@@ -205,6 +217,25 @@ const CANDIDATES: [string, Handler, string][] = [
       reply.raw(
         'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\ne\r\n{"id":"run-1",\r\nnonsense\r\n',
       ),
+    'run-1',
+  ],
+  [
+    'a body in gzip that is cut off after the id',
+    (_request, { socket }) => {
+      const body = gzipSync(`{"id":"run-1","output":"${randomBytes(2_000).toString('hex')}"}`);
+      const head = `HTTP/1.1 201 Created\r\ncontent-encoding: gzip\r\n${contentLength(body)}\r\n`;
+      socket.end(Buffer.concat([Buffer.from(head), body.subarray(0, -500)]));
+    },
+    'run-1',
+  ],
+  [
+    'a Content-Length beside an unknown transfer coding',
+    respondRaw(`transfer-encoding: identity\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
+    'run-1',
+  ],
+  [
+    'a response of an unknown version of HTTP',
+    (_request, reply) => reply.raw(`HTTP/1.2 201 X\r\n${contentLength(ACCEPTED)}\r\n${ACCEPTED}`),
     'run-1',
   ],
   ['an id that is a number', (_request, reply) => reply.send(201, { ...aRun(), id: 7 }), '7'],
