@@ -114,6 +114,8 @@ class RunFollower {
         const since = clock.monotonic();
         await place.waitForRoom(signal);
         this.#deadline += clock.monotonic() - since;
+        // The run could be read before the wait.
+        this.#failingSince = undefined;
         return { nextDelay: 0 };
       }
       if (isPollFailure(error)) return { nextDelay: this.#onPollFailure(error) };

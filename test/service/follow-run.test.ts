@@ -1,0 +1,31 @@
+/** How a run is followed: what tests of commands cannot time. */
+import { expect, test } from 'vitest';
+import { NetworkError } from '../../src/service/errors.js';
+import { followRun } from '../../src/service/follow-run.js';
+import { parseRun } from '../../src/service/parse-run.js';
+import { NoRoomError, type ResponsePlace } from '../../src/service/response-memory.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { aFinishedRun, aRun } from '../helpers/service.js';
+
+test('the wait for room in memory does not count as time in which a run cannot be read', async () => {
+  const clock = new VirtualClock();
+  const lost = () => new NetworkError('reset', { host: 'service.test:443' });
+  const failures = [lost(), new NoRoomError(), lost()];
+  const poll = async () => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return { run: parseRun(Buffer.from(JSON.stringify(aFinishedRun()))), retryAfter: undefined };
+  };
+  const place = { waitForRoom: () => clock.sleep(6 * 60_000), hold() {}, end() {} };
+  const changes = followRun('run-1', {
+    poll,
+    place: place as unknown as ResponsePlace,
+    clock,
+    signal: new AbortController().signal,
+    accepted: parseRun(Buffer.from(JSON.stringify(aRun()))),
+    ...{ interval: 1_000, growth: 1, maxInterval: 1_000, timeout: undefined },
+  });
+  const statuses: (string | undefined)[] = [];
+  for await (const { status } of changes) statuses.push(status);
+  expect(statuses).toEqual(['FINISHED']);
+});
