@@ -80,11 +80,12 @@ async function createWhole(path: string, bytes: Uint8Array): Promise<void> {
 async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
   const handle = await createFile(path, 0o600);
   try {
-    await handle.writeFile(bytes);
+    // Once it is whole, another process may use it.
+    await handle.writeFile(bytes).catch(async (error) => {
+      await promises.unlink(path).catch(() => {});
+      throw error;
+    });
     await handle.sync();
-  } catch (error) {
-    await promises.unlink(path).catch(() => {});
-    throw error;
   } finally {
     await handle.close();
   }

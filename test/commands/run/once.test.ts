@@ -533,6 +533,22 @@ describe('run --once: a file system without hard links', () => {
   });
 });
 
+describe('run --once: a file that could not be flushed', () => {
+  test('run --once: a whole file is not removed, as another process may use it already', async () => {
+    const { once, path, accepted } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('ENOSYS'));
+    const { open } = promises;
+    const restore = replaceFunction(promises, 'open', async (opened, flags, ...rest) => {
+      const handle = await open(opened, flags, ...rest);
+      if (opened === path && flags === 'wx') handle.sync = fails('EIO');
+      return handle;
+    });
+    expect([(await once()).exitCode, existsSync(path), accepted.length]).toEqual([2, true, 0]);
+    restore();
+    expect([(await once()).exitCode, accepted.length]).toEqual([0, 1]);
+  });
+});
+
 describe('run --once: a file system that hangs', () => {
   test('run --once: the result is printed although its end cannot be recorded, and a second signal ends wfr (fault 112)', async () => {
     const { once, path } = await prepareOnce();
