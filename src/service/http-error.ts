@@ -1,6 +1,5 @@
 /** The error of a response with another status than 2xx: what it means, and how to fix it. */
 import { type ErrorResponse, WfrError } from '../errors.js';
-import { findNearest } from '../text/nearest.js';
 import { formatBytes } from '../text/quantity.js';
 import { isUuid } from '../text/url.js';
 
@@ -119,14 +118,9 @@ const INPUT_HINTS = {
 function inputHints({ message = '', inputs = [] }: HttpErrorInfo, status: 400 | 422): string[] {
   const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
   if (![...inputs, 'input', 'inputs'].some((name) => words.includes(name))) return [INPUT_HINTS[status]];
-  const others = words.filter((word) => !inputs.includes(word));
-  const fixes = inputs.flatMap((name) => {
-    const nearest = words.includes(name) ? findNearest(name, others) : undefined;
-    return nearest === undefined ? [] : [`Did you mean ${nearest} instead of ${name}?`];
-  });
   const sent =
     inputs.length === 0
       ? 'No input was sent; see wfr help inputs.'
       : `Inputs that were sent: ${inputs.join(', ')}.`;
-  return [...fixes, sent, INPUT_HINTS[status]];
+  return [sent, INPUT_HINTS[status]];
 }

@@ -85,25 +85,6 @@ Examples:
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
-const ONCE = `At most one run: wfr run --once <file>
-
-The same command with the same file triggers at most one run, however often it
-is run and whatever interrupted it. If the file says that the run
-
-  was not sent, or rejected   it triggers the run, also with corrected inputs
-  was accepted                it watches the run
-  FINISHED                    it prints the same output, without a request
-  FAILED                      it exits 1, until --retry-failed
-  may exist                   it exits 6 and sends nothing: look for the run in
-                              the service, then add --adopt <id> to continue
-                              with it, or --resend-unknown if there is none
-
-Another workflow, service or input exits 2. docs/once.md has the rest.
-
-Example:
-  wfr run --once 4711.once "$workflow" invoice@scan.pdf > output.json
-`;
-
 function exitCodes(): string {
   return `Exit codes
 
@@ -154,7 +135,6 @@ Example:
 /** Topics by name. */
 export const TOPICS: ReadonlyMap<string, string> = new Map([
   ['inputs', INPUTS],
-  ['once', ONCE],
   ['exit-codes', exitCodes()],
   ['errors', errors()],
   ['environment', ENVIRONMENT],

@@ -17,7 +17,8 @@ name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
 is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
 With --once, the same command continues after any interruption and triggers no
-second run; see wfr help once.
+second run. If it says that one may exist, look in the service, then add --adopt
+<id>, or --resend-unknown if there is none. docs/once.md has the rest.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME

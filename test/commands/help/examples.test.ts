@@ -12,7 +12,7 @@ import { aFinishedRun, type Handler, scriptedService } from '../../helpers/servi
 import { LACKS } from '../../helpers/system.js';
 
 const COMMANDS = wfr.COMMANDS.filter((name) => !['help', 'completion'].includes(name));
-const TOPICS = ['inputs', 'once', 'exit-codes', 'errors', 'environment', 'scripting'];
+const TOPICS = ['inputs', 'exit-codes', 'errors', 'environment', 'scripting'];
 const PARTS = ['config path', 'config show', 'config check', 'config init'];
 
 /** What an example finds in its folder, made by these commands. */
@@ -23,7 +23,6 @@ wfr batch invoice --rows customers.csv --results shard-1.jsonl --shard 1/2
 wfr batch invoice --rows customers.csv --results shard-2.jsonl --shard 2/2
 `,
   history: 'wfr run "$workflow"\n',
-  once: 'wfr run --once 4711.once "$workflow" invoice@scan.pdf\n',
 };
 
 /** Returns the examples in a text of help, each with its continued lines. */
