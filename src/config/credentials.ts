@@ -97,6 +97,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     return { source: undefined, token, refresh: async () => false, ...missing };
   }
   const read = (signal?: AbortSignal) => readToken(location, context, signal);
+  if (location.kind === 'command') maskArguments(location.command, context.secrets);
   // A command runs only when the token is needed.
   const token = location.kind === 'command' ? undefined : await read();
   // Standard input can be read only once.
@@ -112,7 +113,6 @@ async function readToken(location: TokenLocation, context: Context, signal?: Abo
     case 'file':
       return readTokenFile(location, context);
     case 'command':
-      maskArguments(location.command, context.secrets);
       return runTokenCommand(location, context, signal);
   }
 }

@@ -5,9 +5,9 @@ import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
-/** In UTF-16 without a byte order mark, every other byte of most tables is a NUL; U+FFFD replaces bytes that are no text. */
-const NO_TEXT = /[\0\uFFFD]/;
-const NOT_UTF8 = 'has bytes that are not valid UTF-8; save the table as UTF-8';
+/** Replaces bytes that are no text; in UTF-16 without a byte order mark, every other byte of most tables is one. */
+const NUL = '\0';
+const NOT_UTF8 = 'has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8';
 
 /** The delimiters of spreadsheets. */
 const DELIMITERS = [',', ';', '\t'];
@@ -20,15 +20,15 @@ interface CsvRecord {
 
 export type CsvFile = TableFile & { delimiter: string };
 
-/** Returns the file with the delimiter that the user gave, if it separates cells of the header; else that which separates most. */
+/** Returns the file with the delimiter that the user or its name gave, if the header has it; else that which separates most. */
 export async function withDelimiter(file: TableFile): Promise<CsvFile> {
-  const usual = /\.tsv$/i.test(file.name) ? ['\t', ...DELIMITERS] : DELIMITERS;
+  const given = file.delimiter ?? (/\.tsv$/i.test(file.name) ? '\t' : undefined);
   let best = { ...file, delimiter: ',' };
   let most = 0;
-  for (const delimiter of file.delimiter === undefined ? usual : [file.delimiter, ...usual]) {
+  for (const delimiter of given === undefined ? DELIMITERS : [given, ...DELIMITERS]) {
     const candidate = { ...file, delimiter };
     const count = await countHeaderCells(candidate).catch(() => 0);
-    if (delimiter === file.delimiter && count > 1) return candidate;
+    if (delimiter === given && count > 1) return candidate;
     if (count > most) best = candidate;
     most = Math.max(most, count);
   }
@@ -38,7 +38,7 @@ export async function withDelimiter(file: TableFile): Promise<CsvFile> {
 async function countHeaderCells(file: CsvFile): Promise<number> {
   const { cells } = await headerOf(file);
   // The media type of a document follows a semicolon, and so do its parameters.
-  return cells.filter((cell) => !/^(type=|[\w.-]+=.)/.test(cell)).length;
+  return cells.filter((cell) => !/^ *(type=|[\w.-]+=.)/.test(cell)).length;
 }
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
@@ -61,7 +61,7 @@ export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
 export async function csvColumns(file: CsvFile): Promise<Columns> {
   const { cells, line } = await headerOf(file);
   const label = `${file.name}:${line}`;
-  if (cells.some((cell) => NO_TEXT.test(cell))) throw new BatchFileError(`${label}: ${NOT_UTF8}`);
+  if (cells.some((cell) => cell.includes(NUL))) throw new BatchFileError(`${label}: ${NOT_UTF8}`);
   const headers = cells.map((cell) => {
     try {
       return parseColumnHeader(cell.trim());
@@ -101,7 +101,7 @@ function inputsOf(
       problem: `has ${count}, but the header has ${headers.length}; quote cells that contain ${separator}, and keep the ${separator} of empty cells`,
     };
   }
-  if (cells.some((cell) => NO_TEXT.test(cell))) return { problem: NOT_UTF8 };
+  if (cells.some((cell) => cell.includes(NUL))) return { problem: NOT_UTF8 };
   try {
     const given = headers.map((header, index) => ({ header, cell: cells[index] ?? '' }));
     const items = given.filter(({ cell }) => cell !== '').map(({ header, cell }) => parseCell(header, cell));
@@ -154,14 +154,24 @@ async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<Cs
 /** Decodes UTF-8, and UTF-16 with a byte order mark. A line break is in one piece, and the last line has one. */
 async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
   let decoder: TextDecoder | undefined;
+  let tail: Buffer = Buffer.alloc(0);
   let rest = '';
-  for await (const chunk of file) {
+  const next = (chunk: Buffer = Buffer.alloc(0), stream = false): string => {
     decoder ??= new TextDecoder(encodingOf(chunk));
-    const text = rest + decoder.decode(chunk, { stream: true });
+    const text = decoder.decode(chunk, { stream });
+    const bytes = Buffer.concat([tail, chunk]);
+    tail = bytes.subarray(-2);
+    if (decoder.encoding !== 'utf-8' || !text.includes('\uFFFD')) return text;
+    // A U+FFFD of the table itself is a character like others, and three bytes.
+    const own = bytes.toString('latin1').split('\u00ef\u00bf\u00bd').length;
+    return text.split('\uFFFD').length === own ? text : text.replaceAll('\uFFFD', NUL);
+  };
+  for await (const chunk of file) {
+    const text = rest + next(chunk, true);
     rest = text.endsWith('\r') ? '\r' : '';
     yield rest === '' ? text : text.slice(0, -1);
   }
-  yield `${rest}${decoder?.decode() ?? ''}\n`;
+  yield `${rest}${next()}\n`;
 }
 
 function encodingOf([first, second]: Buffer): string {

@@ -124,7 +124,7 @@ describe('CSV: invalid rows and tables', () => {
     [
       'a cell with a NUL',
       'a\n1\n2\0\n3\n',
-      'rows.csv:3: has bytes that are not valid UTF-8; save the table as UTF-8',
+      'rows.csv:3: has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8',
     ],
   ])(
     'CSV: %s is reported as an invalid row, with the line on which it begins',
@@ -157,12 +157,12 @@ describe('CSV: invalid rows and tables', () => {
     [
       'a header in Latin-1',
       Buffer.from('caf\xe9\n1\n', 'latin1'),
-      'rows.csv:1: has bytes that are not valid UTF-8',
+      'rows.csv:1: has a NUL, or bytes that are not valid UTF-8',
     ],
     [
       'UTF-16 without a byte order mark',
       Buffer.from('a\n1\n', 'utf16le'),
-      'rows.csv:1: has bytes that are not valid UTF-8',
+      'rows.csv:1: has a NUL, or bytes that are not valid UTF-8',
     ],
   ])('CSV: a table with %s exits 2', async (_name, table, message) => {
     const { exitCode, stderr } = await runBatch(table, '--check');
@@ -284,6 +284,12 @@ describe('CSV: other delimiters', () => {
   const TABLES: [name: string, file: string, text: string, flags: string[]][] = [
     ['a file named .tsv', 'rows.tsv', 'customer\tamount:=\nA, B\t1\n"C\tD"\t2\n', []],
     ['--delimiter ;', 'rows.csv', 'customer;amount:=\nA, B;1\n"C\tD";2\n', ['--delimiter', ';']],
+    [
+      'a file named .tsv with more commas than tabs in its header',
+      'rows.tsv',
+      'customer\ta, b, c\tamount:=\nA, B\t\t1\n"C\tD"\t\t2\n',
+      [],
+    ],
     ['a header with semicolons', 'rows.csv', 'customer;amount:=\nA, B;1\n"C\tD";2\n', []],
     ['a header with tabs', 'rows.csv', 'customer\tamount:=\nA, B\t1\n"C\tD"\t2\n', []],
     [

@@ -231,7 +231,10 @@ describe('the token, a header and the proxy password', () => {
       canExec: true,
     });
     expect(failed.stderr).toContain('--print-token (hidden) --key=(hidden)');
-    expect(rejected.stderr + failed.stderr).not.toMatch(MARK);
+    // The command is not run for it.
+    const invalid = await runCli(['run', 'w', `x:=${PASSWORD}`], { env: withCommand(script), canExec: true });
+    expect(invalid.stderr).toContain('x:=(hidden): not JSON');
+    expect(rejected.stderr + failed.stderr + invalid.stderr).not.toMatch(MARK);
   });
 
   test('run, status, watch and history: a secret in the status or error of a run is masked in summaries and in the history', async () => {

@@ -399,10 +399,19 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      'wfr: error: rows.csv:2: has bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
+      'wfr: error: rows.csv:2: has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
         '  rows.csv:62: n:=x: not JSON: expected a value at line 1, column 1; for a string use n=x\n' +
         '  31 of 61 rows are invalid\n',
     );
+  });
+
+  test('batch --check: a U+FFFD that is in a table in UTF-8 is text', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = temporaryFolder();
+    // The character is cut by the end of the first block of the file.
+    writeFileSync(join(cwd, 'rows.csv'), `name\n${'a'.repeat(65_536 - 7)}\ufffd\n`);
+    const { exitCode, stdout } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
   });
 
   test('batch --check: tables in Latin-1 or with missing cells are invalid', async () => {
@@ -415,7 +424,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
       return stderr;
     };
     expect(await check(Buffer.from('name,n:=\nJos\xe9,1\n', 'latin1'))).toContain(
-      'rows.csv:2: has bytes that are not valid UTF-8',
+      'rows.csv:2: has a NUL, or bytes that are not valid UTF-8',
     );
     expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cell, but the header has 3');
     expect(requests).toEqual([]);
