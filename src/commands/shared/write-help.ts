@@ -9,6 +9,12 @@ export function helpLayout(isShort: boolean): Partial<Help> {
   return {
     minWidthToWrap: 20,
     showGlobalOptions: false,
+    formatItem: (term, termWidth, description, helper) => {
+      const { helpWidth = WIDTH } = helper;
+      if (helpWidth - termWidth > 24)
+        return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+      return `  ${term}\n${helper.boxWrap(description, helpWidth - 6).replace(/^/gm, '      ')}`;
+    },
     subcommandTerm: (command) => command.name(),
     visibleOptions: (command) => {
       const flags = help.visibleOptions(command);
@@ -47,6 +53,22 @@ const TITLE = /^(?!Usage:).+(?=\n\n)/;
 /** `Usage:`, `Examples:` or `Messages (stderr):`, but no sentence that ends with a colon. */
 const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 
+/** Fits a text for 80 columns into fewer. An example stays a line, so that it can be copied. */
+async function narrow(text: string, width: number): Promise<string> {
+  if (width === WIDTH) return text;
+  const { wrap, wrapLines } = await import('../../text/wrap.js');
+  const paragraphs = text.replace(/^(\S.*[^:])\n(?=\S)/gm, '$1 ').split('\n');
+  return paragraphs
+    .flatMap((line) =>
+      /^ {2}.*\bwfr |\\$/.test(line)
+        ? [line]
+        : line.startsWith(' ')
+          ? wrapLines([line], width)
+          : wrap(line, width),
+    )
+    .join('\n');
+}
+
 /** Writes a help text to stdout or stderr; `color` is the value of --color. Throws OutputError. */
 export async function writeHelp(
   text: string,
@@ -57,6 +79,8 @@ export async function writeHelp(
   if (!output.isTerminal) return output.write(text);
   const { createStyle, hasColor } = await import('../../view/presentation.js');
   const { bold } = await createStyle(hasColor(color, env, output));
-  const bolded = text.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading));
+  const bolded = (await narrow(text, helpWidth(output)))
+    .replace(TITLE, (title) => bold(title))
+    .replace(HEADING, (heading) => bold(heading));
   await output.write(bolded);
 }

@@ -27,6 +27,16 @@ describe('help on a terminal', () => {
   );
 
   test.each(ALL)(
+    'wfr %s %s %s in a window of 40 columns wraps all but examples at words',
+    async (...args) => {
+      const given = args.filter((word) => word !== undefined);
+      const lines = stripVTControlCharacters(await onTerminal(given, 40)).split('\n');
+      const long = lines.filter((line) => line.length > 40 && !/^ {2}.*\bwfr |\\$/.test(line));
+      expect(long.filter((line) => line.trim().includes(' '))).toEqual([]);
+    },
+  );
+
+  test.each(ALL)(
     'wfr %s %s %s has the same bytes in a window of 80 columns, apart from bold headings',
     async (...args) => {
       const given = args.filter((word) => word !== undefined);
