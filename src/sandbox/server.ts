@@ -98,7 +98,7 @@ async function respond(
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
   assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`)
-    throw new Rejection(401, 'The access token is missing or invalid; use the one that the sandbox printed.');
+    throw new Rejection(401, 'The access token is missing, or not the one of this sandbox (WFR_TOKEN).');
   const [path, id] = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '') ?? [];
   if (path === undefined) throw new Rejection(404, `Unknown path; runs are at ${PREFIX}/runs.`);
   const allowed = id === undefined ? 'POST' : 'GET';

@@ -95,6 +95,10 @@ async function runCommand(
   examples: string,
   context: Context,
 ): Promise<Exit> {
+  if (context.stderr.isTerminal && isShell(program, args)) {
+    await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until this shell exits. To try it:`, context);
+    await context.stderr.write(examples);
+  }
   const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
   const starting = context.spawn(program, args, env);
   // Registered before the command starts, as a signal may follow its first output at once.
@@ -104,10 +108,6 @@ async function runCommand(
     if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
-  if (context.stderr.isTerminal && isShell(program, args)) {
-    await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until this shell exits. To try it:`, context);
-    await context.stderr.write(examples);
-  }
   try {
     const child = await starting.catch((error) => {
       const name = shellCommand([program], context.platform);

@@ -113,7 +113,7 @@ export function printOutcome(
   const isListed = !isOnly && format === 'text' && layout.width > 0 && context.stderr.isTerminal;
   if (error?.code === 'interrupted') {
     if (isOnly)
-      reporter.notice(`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`);
+      reporter.block([`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`]);
   } else if (error !== undefined) {
     reporter.error(error);
     if (error.code !== 'no-such-run' && state !== 'lost')

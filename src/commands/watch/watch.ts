@@ -95,7 +95,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.presentation.showsErrors) {
       if (interruption.received !== undefined)
-        reporter.notice(`Interrupted; ${open.length} of ${ids.length} runs may still be running.`);
+        reporter.block([`Interrupted; ${open.length} of ${ids.length} runs may still be running.`]);
       const them = open.length === 1 ? 'it' : 'them';
       if (open.length > 0) reporter.continuation(`To watch ${them}: ${watchCommand(open, plan)}`);
     }
