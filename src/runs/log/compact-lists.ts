@@ -59,13 +59,13 @@ export class DigestList {
     return this.has(row) ? this.at(row).toString('hex') : undefined;
   }
 
-  has(row: number): boolean {
-    return !this.at(row).equals(NONE);
+  /** At least the number of rows that have a digest. */
+  get size(): number {
+    return Object.keys(this.#pages).length * PAGE_SIZE;
   }
 
-  /** Returns the digest of a row as a key of a Map. */
-  keyAt(row: number): string {
-    return this.at(row).toString('latin1');
+  has(row: number): boolean {
+    return !this.at(row).equals(NONE);
   }
 
   /** Yields the rows that have a digest, in order. */
@@ -75,25 +75,40 @@ export class DigestList {
   }
 }
 
-/** Finds rows by their digest. */
+/** Finds rows by their digest: a hash table, as strings in a Map take several times the memory. */
 export class DigestIndex {
-  readonly #first = new Map<string, number>();
-  readonly #next = new PagedArray(Uint32Array);
+  /** The last row that was added with a hash, and the row before each; each number is one more, and 0 is none. */
+  readonly #last: Uint32Array;
+  readonly #before = new PagedArray(Uint32Array);
 
-  constructor(private readonly list: DigestList) {}
+  constructor(private readonly list: DigestList) {
+    this.#last = new Uint32Array(list.size || 1);
+  }
 
-  /** Adds a row, which is found before those that were added earlier; its number is not 0. */
+  /** Adds a row, which is found before those that were added earlier. */
   add(row: number): void {
-    const key = this.list.keyAt(row);
-    this.#next.set(row, this.#first.get(key) ?? 0);
-    this.#first.set(key, row);
+    const hash = this.#hash(this.list.at(row));
+    this.#before.set(row, this.#last[hash] ?? 0);
+    this.#last[hash] = row + 1;
   }
 
   /** Returns the first row with a digest that is not taken, or undefined; those that are taken are forgotten. */
-  find(key: string, isTaken: (row: number) => boolean): number | undefined {
-    let row = this.#first.get(key) ?? 0;
-    while (row !== 0 && isTaken(row)) row = this.#next.get(row) ?? 0;
-    if (this.#first.has(key)) this.#first.set(key, row);
-    return row === 0 ? undefined : row;
+  find(digest: Buffer, isTaken: (row: number) => boolean = () => false): number | undefined {
+    const hash = this.#hash(digest);
+    const previous = (row: number) => (this.#before.get(row) ?? 0) - 1;
+    let after = -1;
+    for (let row = (this.#last[hash] ?? 0) - 1; row >= 0; row = previous(row)) {
+      if (!isTaken(row)) {
+        if (this.list.at(row).equals(digest)) return row;
+        after = row;
+      } else if (after < 0) this.#last[hash] = previous(row) + 1;
+      else this.#before.set(after, previous(row) + 1);
+    }
+    return undefined;
+  }
+
+  /** Digests are keyed, so that nobody can choose ones with the same hash. */
+  #hash(digest: Buffer): number {
+    return digest.readUInt32LE() % this.#last.length;
   }
 }

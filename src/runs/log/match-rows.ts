@@ -108,10 +108,10 @@ export class RowMatcher {
   #takeEqualRows(): void {
     const { keys, lines, unreadable, written } = this.found;
     const byKey = this.#indexRecorded();
-    const first = this.options.isFolder ? this.#findFirst(byKey) : undefined;
+    const files = this.options.isFolder ? this.#indexFiles(byKey) : undefined;
     for (const at of lines.keys()) {
-      const key = keys.keyAt(at);
-      const equal = first?.get(key) ?? at;
+      const key = keys.at(at);
+      const equal = files?.find(key) ?? at;
       if (equal !== at) this.#copies.set(at, equal);
       else if (!unreadable.has(at) || !written.has(at)) this.#take(at, byKey.find(key, this.#isFound));
     }
@@ -128,17 +128,18 @@ export class RowMatcher {
     return byKey;
   }
 
-  /** Returns which of the files with equal bytes is the row: the one at the recorded path, else the first. */
-  #findFirst(byKey: DigestIndex): Map<string, number> {
+  /** Returns the files by their bytes. Of equal ones, the row is the one at the recorded path, else the first. */
+  #indexFiles(byKey: DigestIndex): DigestIndex {
     const { keys, lines, places } = this.found;
-    const first = new Map<string, number>();
-    for (const at of lines.keys()) {
-      const key = keys.keyAt(at);
-      const row = byKey.find(key, () => false);
-      const isThere = row !== undefined && this.recorded.places.keyAt(row) === places.keyAt(at);
-      if (isThere || !first.has(key)) first.set(key, at);
-    }
-    return first;
+    const isThere = (at: number) => {
+      const row = byKey.find(keys.at(at));
+      return row !== undefined && this.recorded.places.at(row).equals(places.at(at));
+    };
+    const files = [...lines.keys()].reverse();
+    const byBytes = new DigestIndex(keys);
+    for (const at of files) if (!isThere(at)) byBytes.add(at);
+    for (const at of files) if (isThere(at)) byBytes.add(at);
+    return byBytes;
   }
 
   /** A row whose document is missing is the latest recorded one that is written like it. */
@@ -150,7 +151,7 @@ export class RowMatcher {
     for (const row of this.recorded.written.rows()) latest.add(row);
     const taken = new Set<number>();
     for (const at of missing) {
-      const row = latest.find(written.keyAt(at), (other) => taken.has(other));
+      const row = latest.find(written.at(at), (other) => taken.has(other));
       // The latest one may have moved; what was here before that one is no longer known.
       if (row === undefined || this.#isFound(row)) continue;
       taken.add(row);
@@ -175,9 +176,12 @@ export class RowMatcher {
   #uniquePlaces(): string | undefined {
     const { isFolder, places } = this.options;
     if (isFolder || places === undefined) return places;
-    const seen = new Set<string>();
-    for (const at of this.found.lines.keys()) seen.add(this.found.places.keyAt(at));
-    return seen.size === this.found.lines.length ? places : undefined;
+    const seen = new DigestIndex(this.found.places);
+    for (const at of this.found.lines.keys()) {
+      if (seen.find(this.found.places.at(at)) !== undefined) return undefined;
+      seen.add(at);
+    }
+    return places;
   }
 
   /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
@@ -190,17 +194,17 @@ export class RowMatcher {
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
     const goneFrom = hasPlaces ? this.#placesOf(gone) : undefined;
     for (const at of newRows) {
-      const before = hasPlaces ? goneFrom?.get(placesNow.keyAt(at)) : gone[0];
+      const before = hasPlaces ? goneFrom?.get(placesNow.hex(at)) : gone[0];
       if (before === undefined) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
         : `is new, and row ${before} is gone: it may be that row, changed; --label tells changed rows from new ones`;
       this.#held.set(numberAt(at), why);
     }
-    const held = new Set(recordedAsHeld.map((row) => recordedKeys.keyAt(row)));
-    for (const at of newRows) if (this.#held.has(numberAt(at))) held.add(keys.keyAt(at));
+    const held = new Set(recordedAsHeld.map((row) => recordedKeys.hex(row)));
+    for (const at of newRows) if (this.#held.has(numberAt(at))) held.add(keys.hex(at));
     for (const at of held.size === 0 ? [] : newRows)
-      if (held.has(keys.keyAt(at)) && !this.#held.has(numberAt(at)))
+      if (held.has(keys.hex(at)) && !this.#held.has(numberAt(at)))
         this.#held.set(numberAt(at), 'is equal to a row that is held');
   }
 
@@ -215,12 +219,12 @@ export class RowMatcher {
   }
 
   /** Returns the rows by where they were in the last completed command. */
-  #placesOf(rows: readonly number[]): Map<string, number> {
+  #placesOf(rows: readonly number[]): ReadonlyMap<string | undefined, number> {
     const { placesAtCompleted: places, copiesAtCompleted } = this.recorded;
     const included = new Set(rows);
     const copies = [...copiesAtCompleted].filter(([, row]) => included.has(row));
-    const placed = rows.filter((row) => places.has(row)).map((row) => [places.keyAt(row), row] as const);
-    return new Map([...copies, ...placed]);
+    const placed = rows.filter((row) => places.has(row)).map((row) => [places.hex(row), row] as const);
+    return new Map<string | undefined, number>([...copies, ...placed]);
   }
 
   /**

@@ -47,7 +47,7 @@ export class RecordedRows {
       case 'intent':
         return this.#name(event.row, event.label);
       case 'copy':
-        this.#copies.set(Buffer.from(event.place, 'hex').toString('latin1'), event.of);
+        this.#copies.set(event.place, event.of);
         return;
       case 'present':
         this.#present = event;
