@@ -167,6 +167,8 @@ export class RowStates {
       const { step, message } = event.run.error ?? {};
       return this.#know(state, undefined, { step, message: message || NO_MESSAGE }, row);
     }
+    // Most events of a large file are of these.
+    if (['waiting', 'running', 'finished'].includes(state)) return { state };
     const error = errorOf(becomeKnown(state, { state: before.state }, event));
     if (error === undefined) return { state };
     return this.#know(state, error.code, { message: error.reason }, row);
@@ -185,7 +187,7 @@ export class RowStates {
 
   /** Returns the object for all rows of which this is known, and nothing else. */
   #share(known: Known): Standing<Known> {
-    const key = `${known.state} ${known.code} ${known.reason}`;
+    const key = known.reason === undefined ? known.state : `${known.state} ${known.code} ${known.reason}`;
     const shared = this.#shared.get(key) ?? { now: known };
     this.#shared.set(key, shared);
     return shared;
