@@ -3,16 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { isFile, isFolder, resolvePath } from '../platform/files.js';
+import { isFile, resolvePath } from '../platform/files.js';
 import { describeSystemError } from '../platform/system-error.js';
-
-/** Returns which of the paths are folders. */
-export async function findFolders(paths: readonly string[], context: Context): Promise<ReadonlySet<string>> {
-  const folders = new Set<string>();
-  for (const path of paths)
-    if (await isFolder(resolvePath(path, context.cwd, context)).catch(() => false)) folders.add(path);
-  return folders;
-}
 
 /**
  * Returns the files in a folder and below, sorted, without hidden ones and links. Throws UsageError for a folder that cannot be

@@ -158,7 +158,7 @@ function isAccepted(mediaType: string, accept: readonly string[]): boolean {
   const [given = ''] = mediaType.toLowerCase().split(';');
   return accept.some((entry) => {
     const accepted = entry.toLowerCase();
-    return accepted.endsWith('/*') ? given.startsWith(accepted.slice(0, -1)) : given === accepted;
+    return accepted.endsWith('*') ? given.startsWith(accepted.slice(0, -1)) : given === accepted;
   });
 }
 

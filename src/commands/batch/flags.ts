@@ -12,7 +12,7 @@ has the names of inputs with their separators: customer,amount:=,invoice@. Look
 for the run of an unknown row in the service first. docs/batch.md has the rest.
 
 Examples:
-  wfr batch invoice --each invoice scans/*.pdf
+  wfr batch invoice --each invoice scans/inv-*.pdf
   wfr batch invoice --rows customers.csv --check
   wfr batch invoice --rows customers.csv -i region=EU --limit 5`,
   define(command) {

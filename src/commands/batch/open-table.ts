@@ -42,10 +42,13 @@ export async function openTable(
     throw new UsageError([`wfr batch requires rows: ${how}`], 'wfr help batch');
   }
   if (each !== undefined) {
-    assertNoTableFlags(flags);
+    if (each === '')
+      throw new UsageError([
+        '--each: the name of the input is empty; expected a name, such as --each invoice',
+      ]);
     if (patterns.length === 0)
-      throw new UsageError([`--each ${each}: requires files, such as scans/*.pdf, or a folder`]);
-    return { table: filesTable(each, files, context), close: async () => {} };
+      throw new UsageError([`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`]);
+    return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
   if (files.length > 0)
     throw new UsageError([
@@ -85,23 +88,7 @@ function throwRowsError(error: unknown): never {
   throw new UsageError([`--rows ${error.message}`]);
 }
 
-function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
-  if (name === '')
-    throw new UsageError(['--each: the name of the input is empty; expected a name, such as --each invoice']);
-  return tableOfFiles(name, files, cwd);
-}
-
-function assertNoTableFlags({ delimiter, label }: TableFlags): void {
-  const problems = [
-    ...(delimiter === undefined ? [] : [`--delimiter ${delimiter}: requires --rows`]),
-    ...(label === undefined
-      ? []
-      : [`--label ${label}: requires --rows; the rows of --each are named by their files`]),
-  ];
-  if (problems.length > 0) throw new UsageError(problems);
-}
-
-export interface FilesUnderFlags {
+interface FilesUnderFlags {
   rows?: string;
   filesUnder?: string;
 }
@@ -126,10 +113,15 @@ async function openBoundary(
   };
 }
 
-/** Throws UsageError for --files-under without a table. */
-export function assertTable({ rows, filesUnder }: FilesUnderFlags): void {
-  if (rows !== undefined || filesUnder === undefined) return;
-  throw new UsageError([`--files-under ${filesUnder}: requires --rows; the files of --each may be anywhere`]);
+/** Throws UsageError for the flags of a table without one. */
+export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags): void {
+  const problems = [
+    delimiter !== undefined && `--delimiter ${delimiter}: requires --rows`,
+    label !== undefined && `--label ${label}: requires --rows; the rows of --each are named by their files`,
+    filesUnder !== undefined &&
+      `--files-under ${filesUnder}: requires --rows; the files of --each may be anywhere`,
+  ].filter((problem) => problem !== false);
+  if (rows === undefined && problems.length > 0) throw new UsageError(problems);
 }
 
 async function findFolder(path: string, context: Context): Promise<string> {

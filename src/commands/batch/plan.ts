@@ -14,11 +14,11 @@ import {
   workflowNames,
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
+import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { findFileLikeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
@@ -59,11 +59,7 @@ export async function planBatch(
   { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
-  const each = flags.each === undefined ? [] : written;
-  const folders = await findFolders(each, context);
-  // A folder is the files in it.
-  const patterns = written.map((path) => (folders.has(path) ? join(path, 'file') : path));
-  const files = await expandFiles(written, folders, flags, interruption.signal, context);
+  const { patterns, files } = await expandFiles(written, flags, interruption.signal, context);
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
@@ -82,7 +78,7 @@ export async function planBatch(
     resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
     reports: () => openReports(reports, flags),
-    filesUnder: () => assertTable(flags),
+    tableFlags: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
     source: () => openTable({ patterns, files }, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(sources),
@@ -96,8 +92,8 @@ export async function planBatch(
       ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
-    if (declared === undefined) return results;
-    await checkColumns(await source.table.columns(), { defaults, declared }, context);
+    if (declared !== undefined)
+      await checkColumns(await source.table.columns(), { defaults, declared }, context);
     return results;
   };
   const results = await validateFiles().catch(async (error) => {
@@ -123,31 +119,33 @@ export async function planBatch(
   };
 }
 
-/** Returns the files of patterns and folders, but no results files, nor the reports that are written to a folder. */
+/**
+ * Returns the files of patterns and folders, but no results files, nor the reports that are written to a folder; and the
+ * patterns, in which a folder is a file in it.
+ */
 async function expandFiles(
   paths: readonly string[],
-  folders: ReadonlySet<string>,
   flags: BatchFlags,
   signal: AbortSignal,
   context: Context,
-): Promise<string[]> {
+): Promise<{ patterns: string[]; files: string[] }> {
   const absolute = (path: string) => resolvePath(path, context.cwd, context);
   const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
   const results = flags.results === undefined ? '' : absolute(flags.results);
+  const patterns: string[] = [];
   const files: string[] = [];
   for (const path of paths) {
-    const isFolder = folders.has(path);
-    const found = isFolder
-      ? await filesInFolder(path, signal, context)
-      : await expandPatterns([path], context);
-    for (const file of found) {
+    const isOfFolder = flags.each !== undefined && (await isFolder(absolute(path)).catch(() => false));
+    const found = isOfFolder ? filesInFolder(path, signal, context) : expandPatterns([path], context);
+    patterns.push(isOfFolder ? join(path, 'file') : path);
+    for (const file of await found) {
       const place = absolute(file);
       const mayBeResults = place === results || /\.jsonl$/i.test(file);
-      const isWritten = (isFolder && reports.has(place)) || (mayBeResults && (await beginsAsLog(place)));
+      const isWritten = (isOfFolder && reports.has(place)) || (mayBeResults && (await beginsAsLog(place)));
       if (!isWritten) files.push(file);
     }
   }
-  return files;
+  return { patterns, files };
 }
 
 /** Files that Node.js and the batch have open besides those of rows. */
