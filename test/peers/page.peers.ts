@@ -390,8 +390,13 @@ describe('HTML report: contrast', () => {
         const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
         return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
       };
+      // The ground of the page is the browser's, which only a computed color tells.
+      const sample = document.createElement('i');
+      sample.style.backgroundColor = 'Canvas';
+      document.body.append(sample);
+      const canvas = getComputedStyle(sample).backgroundColor;
       const groundOf = (element) => {
-        const color = element === null ? 'rgb(255, 255, 255)' : getComputedStyle(element).backgroundColor;
+        const color = element === null ? canvas : getComputedStyle(element).backgroundColor;
         return color === 'rgba(0, 0, 0, 0)' ? groundOf(element.parentElement) : color;
       };
       const found = {};
