@@ -81,7 +81,7 @@ describe.skipIf(LACKS.bash)('the examples of the help', () => {
         });
         chmodSync(join(cwd, 'pipeline.sh'), 0o755);
         mkdirSync(join(cwd, 'scans'));
-        for (const name of ['scan.pdf', 'scans/1.pdf'])
+        for (const name of ['scan.pdf', 'scans/inv-1.pdf'])
           copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, name));
         for (const name of ['summary.md', 'output.txt']) writeFileSync(join(cwd, name), '');
         const env = {
