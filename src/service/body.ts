@@ -142,15 +142,13 @@ async function* packChunks(parts: readonly Part[]): AsyncGenerator<Uint8Array, v
           yield out.subarray(0, used);
           used = 0;
         }
-        if (isSource) out.write(asBuffer(slice).toString('base64'), used, 'latin1');
+        const { buffer, byteOffset, byteLength } = slice;
+        if (isSource)
+          out.write(Buffer.from(buffer, byteOffset, byteLength).toString('base64'), used, 'latin1');
         else out.set(slice, used);
         used += length;
       }
     }
   }
   yield out.subarray(0, used);
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

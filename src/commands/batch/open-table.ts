@@ -10,7 +10,9 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
 import { parseDelimiter } from '../shared/output-flags.js';
 
-export interface TableFlags extends FilesUnderFlags {
+export interface TableFlags {
+  rows?: string;
+  filesUnder?: string;
   each?: string;
   tokenFile?: string;
   delimiter?: string;
@@ -88,14 +90,9 @@ function throwRowsError(error: unknown): never {
   throw new UsageError([`--rows ${error.message}`]);
 }
 
-interface FilesUnderFlags {
-  rows?: string;
-  filesUnder?: string;
-}
-
 /** Returns the boundary of a table in the folder `base`, and in that of --files-under. Throws UsageError. */
 async function openBoundary(
-  { rows, filesUnder }: FilesUnderFlags,
+  { rows, filesUnder }: TableFlags,
   base: string,
   context: Context,
 ): Promise<Boundary> {

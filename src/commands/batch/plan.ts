@@ -70,10 +70,11 @@ export async function planBatch(
     field: () => resolveWorkflowIdField(sources),
     credentials: () => loadCredentials(sources),
     defaults: () => parseDefaults(flags.input ?? []),
-    concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
+    concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
-    limit: () => parseInteger('--limit', flags.limit, Number.POSITIVE_INFINITY, 1, 100_000_000),
+    limit: () =>
+      flags.limit === undefined ? Number.POSITIVE_INFINITY : parseCount('--limit', flags.limit, 100_000_000),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
@@ -212,17 +213,11 @@ function parseDefaults(texts: readonly string[]): Item[] {
   return items;
 }
 
-function parseInteger(
-  flag: string,
-  raw: string | undefined,
-  defaultValue: number,
-  min: number,
-  max: number,
-): number {
-  if (raw === undefined) return defaultValue;
-  const number = Number(raw);
-  if (/^\d+$/.test(raw) && number >= min && number <= max) return number;
-  throw new UsageError([`${flag} ${raw}: expected a whole number from ${min} to ${max}`]);
+/** Returns a whole number of at least 1. Throws UsageError. */
+function parseCount(flag: string, raw: string, max: number): number {
+  const count = Number(raw);
+  if (/^\d+$/.test(raw) && count >= 1 && count <= max) return count;
+  throw new UsageError([`${flag} ${raw}: expected a whole number from 1 to ${max}`]);
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */
