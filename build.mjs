@@ -69,7 +69,7 @@ await bundle.write({
           'text',
           'view',
         ),
-        minShareCount: 4,
+        minShareCount: 5,
       },
       // What the commands load that write or read a record of runs.
       { name: 'runs', test: inFolders('runs'), minShareCount: 2 },

@@ -94,6 +94,12 @@ describe('the build', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
   });
 
+  test('status loads no file with the widths of characters, whose expressions take 10 ms to compile', () => {
+    const files = ['start', 'common', 'errors', 'status', 'transport'];
+    const texts = files.map((name) => readFileSync(join(ROOT, 'dist', `${name}.js`), 'utf8'));
+    expect(texts.filter((text) => text.includes('RGI_Emoji'))).toEqual([]);
+  });
+
   test('no file asks for its own path, which it does not have inside an executable', () => {
     const files = readdirSync(join(ROOT, 'dist')).filter((name) => name.endsWith('.js'));
     const asking = files.filter((name) =>
