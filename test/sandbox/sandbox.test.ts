@@ -324,7 +324,7 @@ describe('wfr sandbox --workflows', () => {
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
       '| The inputs do not match the Start Node: inputs.customer: missing input customer (string); ' +
-        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?.',
+        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?',
     );
   });
 
