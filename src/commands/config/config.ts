@@ -28,7 +28,6 @@ import { layOutTable } from '../../view/table.js';
 
 export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
-  connect?: boolean;
 }
 
 const ACTIONS = { path, show, check, init } as const;

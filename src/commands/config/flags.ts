@@ -54,7 +54,7 @@ not contain the token itself.
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
   wfr config show --profile production
-  wfr config check --connect`,
+  wfr config check`,
   parts: [
     part(
       'path',
@@ -70,10 +70,9 @@ Examples:
     part(
       'check',
       'report the errors in the config file',
-      '\nExample:\n  wfr config check --connect',
+      '\nExample:\n  wfr config check --profile production',
       (command) => {
-        command.addOption(common('--connect', 'also ask the service for a run'));
-        addFlags(command, 'service', 'messages');
+        addFlags(command, 'profile', 'messages');
       },
     ),
     part('init', 'write a first config file', INIT_HELP, (command) => {

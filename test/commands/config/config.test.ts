@@ -6,7 +6,6 @@ import { SETTINGS } from '../../../src/config/settings-table.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { writeTestConfig } from '../../helpers/config.js';
-import { type Handler, scriptedService, showRun } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
 test.each([['wfr config what'], ['wfr config path extra']])(
@@ -149,45 +148,5 @@ describe('config init', () => {
     const { exitCode, stderr, path } = await init(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
     expect(() => statSync(path)).toThrow('ENOENT');
-  });
-});
-
-describe('config check --connect', () => {
-  const connectTo = async (handler: Handler, tokenFile = 'token') => {
-    const service = await scriptedService(handler);
-    const { env, folder } = writeTestConfig({
-      defaultProfile: 'p',
-      profiles: { p: { baseUrl: service.baseUrl, tokenFile } },
-    });
-    writeFileSync(join(folder, 'token'), 'MARK-token');
-    return { service, result: await runCli(['config', 'check', '--connect'], { env }) };
-  };
-
-  test('config check --connect: asks for one run that cannot exist, and says that address and token work', async () => {
-    const { service, result } = await connectTo((_request, reply) => reply.send(404, { message: 'no run' }));
-    expect(result).toMatchObject({ stdout: '', exitCode: 0 });
-    expect(result.stderr).toMatch(
-      /is valid\.\nhttp:\S+ answers \(404: no run\), and the token from tokenFile of profile p in \S+:6 is accepted\.\n$/,
-    );
-    expect(service.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /runs/00000000-0000-0000-0000-000000000000',
-    ]);
-  });
-
-  test('config check --connect: a rejected token exits 4, and an address without a service exits 7', async () => {
-    const { result } = await connectTo((_request, reply) => reply.send(401));
-    expect(result.exitCode).toBe(4);
-    expect(result.stderr).toContain('the service rejected the access token (401)');
-    const { env } = writeTestConfig({ defaultProfile: 'p', profiles: { p: { baseUrl: CLOSED_URL } } });
-    const unreachable = await runCli(['config', 'check', '--connect'], { env });
-    expect(unreachable.exitCode).toBe(7);
-    expect(unreachable.stderr).toContain('nothing listens at');
-  });
-
-  test('config check --connect: a file with mistakes sends nothing', async () => {
-    const service = await scriptedService(showRun());
-    const { env } = writeTestConfig({ profiles: { p: { baseUrl: service.baseUrl, x: 1 } } });
-    const { exitCode } = await runCli(['config', 'check', '--connect', '--profile', 'p'], { env });
-    expect({ exitCode, requests: service.requests.length }).toEqual({ exitCode: 2, requests: 0 });
   });
 });
