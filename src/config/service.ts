@@ -5,7 +5,6 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { findFileRisk } from '../platform/ownership.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
-import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { findTokenSource, type TokenLocation } from './credentials.js';
@@ -18,17 +17,15 @@ import {
   type ServiceFlags,
   type ServiceSources,
 } from './resolve-setting.js';
-import { SETTINGS } from './settings-table.js';
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
 export async function resolveServiceSettings(sources: ServiceSources) {
   const { flags, profile, context } = sources;
   const allowHttp = isOn(resolveSetting('allowHttp', sources));
   const rawBaseUrl = resolveSetting('baseUrl', sources);
-  const unknownVariables = findUnknownVariables(context.env);
   const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
-      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
+      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: () => readHeaders(sources),
@@ -38,7 +35,6 @@ export async function resolveServiceSettings(sources: ServiceSources) {
   // Only the profile of --profile overrides a variable.
   const [ignored] = location?.source.kind === 'profile' ? overridden : [];
   const warnings = [
-    ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
@@ -80,12 +76,11 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean, unknownVariables: readonly string[]) {
+function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
   if (raw === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +
         ' --profile (to try wfr without a service: wfr sandbox)',
-      ...unknownVariables,
     ]);
   }
   const { text, source } = raw;
@@ -129,19 +124,6 @@ async function checkTokenFile(location: TokenLocation, context: Context): Promis
   if (stats === undefined) return [];
   const risk = findFileRisk(path, stats, context.uid);
   return risk === undefined ? [] : [`the token file ${path}: ${risk.message}`];
-}
-
-/** The variables that are no setting. */
-const OTHER_VARIABLES = ['WFR_TOKEN', 'WFR_PROFILE', 'WFR_CONFIG', 'WFR_HISTORY', 'WFR_TRACE', 'WFR_SANDBOX'];
-
-/** Returns a message for each variable that wfr does not have. */
-function findUnknownVariables(env: Environment): string[] {
-  const known = [...Object.values(SETTINGS).flatMap(({ variable = [] }) => variable), ...OTHER_VARIABLES];
-  const unknown = Object.keys(env).filter((name) => name.startsWith('WFR_') && !known.includes(name));
-  return unknown.map((name) => {
-    const nearest = findNearest(name, known);
-    return `${name}: wfr has no such variable${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
-  });
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

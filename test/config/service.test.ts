@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { failLookups } from '../helpers/lookups.js';
-import { aFinishedRun, aRun, scriptedService, showRun } from '../helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 /** Runs `wfr status run-1` and returns the request that the service received. */
 async function status(args: readonly string[] = [], world: CliOptions = {}) {
@@ -237,37 +237,6 @@ test('usage errors: the value of an unknown flag and the query of a base URL are
   const query = await runCli(['status', 'x', '--base-url', 'https://h.example/?key=s3cret']);
   expect(unknown.stderr).toContain('wfr: error: no flag takes the token: set WFR_TOKEN\n');
   expect(unknown.stderr + query.stderr).not.toContain('s3cret');
-});
-
-describe('variables that wfr does not have', () => {
-  test.each([
-    ['WFR_BASEURL', 'did you mean WFR_BASE_URL?'],
-    ['WFR_TOKN', 'did you mean WFR_TOKEN?'],
-    ['WFR_ANYTHING_ELSE', ''],
-  ])('status: %s is a warning, with what to use', async (name, fix) => {
-    const service = await scriptedService(showRun());
-    const env = { WFR_BASE_URL: service.baseUrl, [name]: 'x' };
-    const { exitCode, stderr } = await runCli(['status', 'run-1'], { env });
-    expect(exitCode).toBe(0);
-    expect(stderr).toBe(`wfr: warning: ${name}: wfr has no such variable${fix && `; ${fix}`}\n`);
-  });
-
-  test('status: without a base URL, a misspelled WFR_BASEURL is part of the error', async () => {
-    const { exitCode, stderr } = await runCli(['status', 'run-1'], {
-      env: { WFR_BASEURL: 'https://a.test' },
-    });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('\n  WFR_BASEURL: wfr has no such variable; did you mean WFR_BASE_URL?\n');
-  });
-
-  test('status: no variable of wfr help environment is unknown', async () => {
-    const service = await scriptedService(showRun());
-    const { environment } = JSON.parse((await runCli(['help', '--json'])).stdout);
-    const names: string[] = environment.map(({ name }: { name: string }) => name);
-    const env = Object.fromEntries(names.filter((name) => name.startsWith('WFR_')).map((name) => [name, '']));
-    const { stderr } = await runCli(['status', 'run-1'], { env: { ...env, WFR_BASE_URL: service.baseUrl } });
-    expect(stderr).toBe('');
-  });
 });
 
 test('run: port 0 in the base URL exits 2', async () => {
