@@ -47,28 +47,28 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [codes: string, meaning: str
 ];
 
 /**
- * What ends a command, in one word for programs: its exit code, the state that it leaves a run in (outcome/outcome.ts), and
- * its meaning in `wfr help errors`. Where several errors have the same exit code, the first one stands for them all.
+ * What ends a command, in one word for programs: its exit code, and the state that it leaves a run in (outcome/outcome.ts).
+ * Where several errors have the same exit code, the first one stands for them all. error.schema.json describes them.
  */
 export const ERROR_CODES = {
-  usage: [ExitCode.usage, 'invalid', 'invalid flags, inputs, files or configuration'],
-  unauthorized: [ExitCode.unauthorized, 'unauthorized', 'the service rejected the token (401)'],
-  forbidden: [ExitCode.unauthorized, 'unauthorized', 'the token has no permission for this (403)'],
-  'no-token': [ExitCode.unauthorized, 'unauthorized', 'a token is required, and there is none'],
-  rejected: [ExitCode.rejected, 'rejected', 'the service rejected the request'],
-  'no-such-run': [ExitCode.rejected, 'rejected', 'the service has no run of this id'],
-  'unknown-outcome': [ExitCode.unknownOutcome, 'unknown', 'a run may exist whose id is unknown'],
-  unreachable: [ExitCode.unreachable, 'unreachable', 'the run could not be read, or no longer'],
-  'unknown-status': [ExitCode.unreachable, 'unreachable', 'the run keeps a status that wfr does not know'],
-  'not-triggered': [ExitCode.unreachable, 'unreachable', 'no run was created: no connection, or busy'],
-  'run-failed': [ExitCode.runFailed, 'failed', 'the run ended FAILED; "step" names its step'],
-  'still-running': [ExitCode.stillRunning, 'running', 'wfr stopped waiting; the run continues'],
-  mixed: [ExitCode.mixed, 'unreachable', 'several runs ended differently: see "details"'],
-  interrupted: ['signal', 'interrupted', 'a signal ended wfr'],
-  'no-such-value': [ExitCode.noSuchValue, 'noValue', 'the output has no value at the --get pointer'],
-  'output-not-written': [ExitCode.outputNotWritten, 'notWritten', 'the result is known, but not written'],
-  internal: [ExitCode.internalError, 'internal', 'an error of wfr itself'],
-} as const satisfies Record<string, readonly [ExitCode | 'signal', state: string, meaning: string]>;
+  usage: [ExitCode.usage, 'invalid'],
+  unauthorized: [ExitCode.unauthorized, 'unauthorized'],
+  forbidden: [ExitCode.unauthorized, 'unauthorized'],
+  'no-token': [ExitCode.unauthorized, 'unauthorized'],
+  rejected: [ExitCode.rejected, 'rejected'],
+  'no-such-run': [ExitCode.rejected, 'rejected'],
+  'unknown-outcome': [ExitCode.unknownOutcome, 'unknown'],
+  unreachable: [ExitCode.unreachable, 'unreachable'],
+  'unknown-status': [ExitCode.unreachable, 'unreachable'],
+  'not-triggered': [ExitCode.unreachable, 'unreachable'],
+  'run-failed': [ExitCode.runFailed, 'failed'],
+  'still-running': [ExitCode.stillRunning, 'running'],
+  mixed: [ExitCode.mixed, 'unreachable'],
+  interrupted: ['signal', 'interrupted'],
+  'no-such-value': [ExitCode.noSuchValue, 'noValue'],
+  'output-not-written': [ExitCode.outputNotWritten, 'notWritten'],
+  internal: [ExitCode.internalError, 'internal'],
+} as const satisfies Record<string, readonly [ExitCode | 'signal', state: string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 

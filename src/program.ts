@@ -40,8 +40,7 @@ Examples:
   wfr watch @last
   wfr sandbox --list
 
-Help topics, such as wfr help inputs: inputs, tables, output, once, exit-codes,
-errors, environment. Instructions for agents: wfr help --skill`;
+Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {

@@ -1,6 +1,7 @@
 /** docs/reference.md is made from `wfr help --json`; `npm run docs` updates it. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import schema from '../../error.schema.json' with { type: 'json' };
 import type { CommandReference, FlagReference, Reference } from '../../src/commands/help/reference.js';
 import { runCli } from '../helpers/cli.js';
 import { ROOT } from '../helpers/process.js';
@@ -54,6 +55,8 @@ function describeCommand(
     ...(own.length === 0 ? [] : [table(FLAG_COLUMNS, own)]),
   ].join('\n\n');
 }
+
+const ERROR_CODES = schema.$defs.error.properties.code.oneOf;
 
 const FLAG_COLUMNS = ['flag', 'type', 'default', 'variable', 'meaning'];
 
@@ -117,10 +120,10 @@ With \`-o json\`, \`-o jsonl\` or \`--json\`, the \`code\` of the error that is 
 
 ${table(
   ['code', 'exit codes', 'meaning'],
-  errorCodes.map(({ code: name, exitCodes, description }) => [
+  errorCodes.map(({ code: name, exitCodes }) => [
     code(name),
     exitCodes.join(', '),
-    escapeCell(description),
+    escapeCell(ERROR_CODES.find((one) => one.const === name)?.description ?? ''),
   ]),
 )}
 `;

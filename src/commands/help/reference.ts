@@ -22,11 +22,10 @@ export function createReference(program: Command) {
     exitCodes: EXIT_CODE_MEANINGS.flatMap(([codes, description]) =>
       codes.split(', ').map((code) => ({ code: Number(code), description })),
     ),
-    // With the exit codes that they come with.
-    errorCodes: Object.entries(ERROR_CODES).map(([code, [exit, , description]]) => ({
+    // With the exit codes that they come with; error.schema.json describes them.
+    errorCodes: Object.entries(ERROR_CODES).map(([code, [exit]]) => ({
       code,
       exitCodes: exit === 'signal' ? Object.values(SIGNAL_EXIT_CODES) : [exit],
-      description,
     })),
   };
 }

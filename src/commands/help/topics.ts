@@ -1,30 +1,25 @@
 /** The help topics of `wfr help <topic>`. */
-
-import { ERROR_CODES, EXIT_CODE_MEANINGS } from '../../exit-code.js';
+import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { layOutTerms } from '../../text/wrap.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
 const VARIABLES: Readonly<Record<string, string>> = {
-  WFR_BASE_URL: "the service's address, with its path prefix: https, or http to this machine",
+  WFR_BASE_URL: 'the address of the service, with its path prefix',
   WFR_TOKEN: 'the access token',
-  WFR_TOKEN_FILE:
-    'a file with the access token; WFR_TOKEN overrides it. The token of a profile that --profile names overrides both at the service of that profile',
+  WFR_TOKEN_FILE: 'a file with the access token; WFR_TOKEN overrides it',
   'WFR_ALLOW_HTTP=1': 'allow http to other hosts',
   WFR_WORKFLOW_ID_FIELD: 'auto, worfklowId, workflowId or both',
   WFR_PROFILE: 'the profile of the config file to use',
-  WFR_CONFIG:
-    'the config file (default: wfr/config.json in XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA)',
-  'HTTPS_PROXY, HTTP_PROXY, NO_PROXY':
-    'the proxy, and the hosts to reach without it; this machine is always reached directly',
-  'SSL_CERT_FILE, SSL_CERT_DIR': "the system's CA certificates, as in OpenSSL; see also --cacert",
-  NODE_EXTRA_CA_CERTS: 'a file with additional CA certificates, read at every start',
-  'TRACEPARENT, TRACESTATE':
-    'the trace that this command is a part of, which is sent to the service (W3C Trace Context)',
+  WFR_CONFIG: 'the config file; wfr config path prints the default',
+  'HTTPS_PROXY, HTTP_PROXY, NO_PROXY': 'the proxy, and the hosts to reach without it',
+  'SSL_CERT_FILE, SSL_CERT_DIR': "the system's CA certificates; see also --cacert",
+  NODE_EXTRA_CA_CERTS: 'a file with additional CA certificates',
+  'TRACEPARENT, TRACESTATE': 'the trace to send to the service (W3C Trace Context)',
   'WFR_TRACE=0': 'send no trace context',
   'WFR_HISTORY=0': 'keep no history of runs',
   XDG_STATE_HOME: 'where the history is stored (default: ~/.local/state)',
   NO_COLOR: 'turn colors off',
-  'FORCE_COLOR, CLICOLOR_FORCE': 'turn colors of messages on without a terminal',
+  'FORCE_COLOR, CLICOLOR_FORCE': 'color messages without a terminal',
   'CI, TERM=dumb': 'print a line for each change instead of a live line',
   'GITHUB_STEP_SUMMARY, GITHUB_OUTPUT': 'the files that --report github appends to',
 };
@@ -46,8 +41,7 @@ A flag overrides a variable, and both override the profile of the config file
 
 ${layOutTerms(Object.entries(VARIABLES), 26).join('\n')}
 
-Examples:
-  export WFR_BASE_URL=https://workflows.example.com/api/v1
+Example:
   export WFR_TOKEN_FILE=~/.secrets/workflows
 `;
 
@@ -68,16 +62,14 @@ The path - is standard input, once at most; ~/ is your home folder. In a name,
 escape =, :, @ and \\ with a backslash: a\\=b=c sets the input "a=b" to c. Write a
 document whose path begins with = or := with ./, such as scan@./=x.pdf.
 
-Give inputs as arguments or with -i, which can be repeated. --inputs-file reads
-a JSON object of inputs; arguments override its keys. In it, a document is
-{"$document": "scan.pdf", "type": "application/pdf"}; the type is optional, and
-the path is relative to that file. --no-documents rejects it there: with values
-from outside, send JSON that others control with --inputs-file - --no-documents.
+--inputs-file reads a JSON object of inputs; other inputs override its keys. In
+it, a document is {"$document": "scan.pdf", "type": "application/pdf"}; the type
+is optional, and the path is relative to that file. Add --no-documents where
+others control the JSON.
 
-Duplicate names and unknown media types are errors. All errors are reported
-together, before anything is sent. --dry-run prints what would be sent. If the
-config file declares the parameters of the workflow, inputs must match them; see
-wfr help config.
+All errors are reported together, before anything is sent. If the config file
+declares the parameters of the workflow, inputs must match them; see wfr help
+config.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
@@ -85,8 +77,7 @@ Examples:
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
-function exitCodes(): string {
-  return `Exit codes
+const EXIT_CODES = `Exit codes
 
 ${layOutTerms(EXIT_CODE_MEANINGS, 17).join('\n')}
 
@@ -96,46 +87,10 @@ the code that all of them have; else 3.
 Example:
   wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?"
 `;
-}
-
-function errors(): string {
-  const rows = Object.entries(ERROR_CODES).map(([code, [exit, , meaning]]) => {
-    const exits = exit === 'signal' ? '128+' : String(exit);
-    return [code.padEnd(20) + exits, meaning] as const;
-  });
-  return `Errors for programs
-
-With -o json, -o jsonl or --json, whatever ends a command with an exit code
-other than 0 is one JSON line, the last of stderr, in place of the message. It
-has one member, "error", with these members:
-
-  code, exitCode     what happened, in one word: see below
-  message, details   what happened, in one sentence, and more lines about it
-  hints              how to fix it, and what to add to resume
-  retryable          the same command is safe to run again, and might succeed
-  retryAfterMs       how long the service asks to wait before that
-  attempts           how many requests to trigger the run were sent
-  runMayExist        a run may exist; candidateId is an id that it may have
-  runId, resume      the run, and the command that continues with it
-  step               where the run failed
-  differs            the inputs that are not those that --once recorded
-  service            the response: its status, message and requestId
-  runCount, runs     what did not succeed: id, code, row, label
-
-Ignore other members. --report json has the same object, also for exit code 2.
-The package has its schema, error.schema.json.
-
-${layOutTerms(rows, 28).join('\n')}
-
-Example:
-  wfr run --json "$workflow" customer=ACME 2> log || tail -n 1 log | jq .error
-`;
-}
 
 /** Topics by name. */
 export const TOPICS: ReadonlyMap<string, string> = new Map([
   ['inputs', INPUTS],
-  ['exit-codes', exitCodes()],
-  ['errors', errors()],
+  ['exit-codes', EXIT_CODES],
   ['environment', ENVIRONMENT],
 ]);

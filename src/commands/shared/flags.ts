@@ -105,7 +105,7 @@ const SHARED_FLAGS = {
     common('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect),
   ],
   /** Of a command whose stdout is the same with it. */
-  errorData: () => [new Option('--json', 'print an error as JSON on stderr; see help errors')],
+  errorData: () => [new Option('--json', 'print an error as JSON on stderr')],
   messages: () => [
     new Option('-q, --quiet', "print only the run's id, warnings and errors"),
     new Option('-v, --verbose', 'also print requests, retries and timings'),

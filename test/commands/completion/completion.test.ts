@@ -69,7 +69,7 @@ describe('completion: candidates', () => {
     [['help', 'watch', ''], []],
     [
       ['help', ''],
-      [...COMMANDS, 'inputs', 'exit-codes', 'errors', 'environment'],
+      [...COMMANDS, 'inputs', 'exit-codes', 'environment'],
     ],
     [
       ['completion', ''],

@@ -12,7 +12,7 @@ import { aFinishedRun, type Handler, scriptedService } from '../../helpers/servi
 import { LACKS } from '../../helpers/system.js';
 
 const COMMANDS = wfr.COMMANDS.filter((name) => !['help', 'completion'].includes(name));
-const TOPICS = ['inputs', 'exit-codes', 'errors', 'environment', 'scripting'];
+const TOPICS = ['inputs', 'exit-codes', 'environment', 'scripting'];
 const PARTS = ['config path', 'config show', 'config check', 'config init'];
 
 /** What an example finds in its folder, made by these commands. */

@@ -8,7 +8,7 @@ import { writeTestConfig } from '../../helpers/config.js';
 import { errorData } from '../../helpers/error-data.js';
 
 const COMMANDS = wfr.COMMANDS.filter((name) => name !== 'help');
-const TOPICS = ['inputs', 'exit-codes', 'errors', 'environment'];
+const TOPICS = ['inputs', 'exit-codes', 'environment'];
 
 describe('help', () => {
   test.each([
@@ -181,7 +181,7 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, exit-codes, errors',
+      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, exit-codes, environment',
       '',
     ],
     [['config', 'edit'], 'edit: there is no such command', 'wfr help config'],

@@ -119,13 +119,12 @@ describe('help --json', () => {
     expect(batch['--resend-unknown']).toMatchObject({ value: 'rows', valueOptional: true });
   });
 
-  test('help --json: everything that has a name or a code is described', async () => {
+  test('help --json: everything that has a name is described', async () => {
     const undescribed: string[] = [];
     JSON.stringify(await readReference(), (_key, value) => {
-      const { name, code, description, summary = 'none' } = value ?? {};
+      const { name, description, summary = 'none' } = value ?? {};
       const texts = [description, summary].map(String);
-      if (`${name ?? code ?? ''}` !== '' && !texts.every((text) => /\w{3}/.test(text)))
-        undescribed.push(name ?? code);
+      if (`${name ?? ''}` !== '' && !texts.every((text) => /\w{3}/.test(text))) undescribed.push(name);
       return value;
     });
     expect(undescribed).toEqual([]);
@@ -153,7 +152,7 @@ describe('help --json', () => {
     const { errorCodes, exitCodes } = await readReference();
     const schema = JSON.parse(readFileSync(join(ROOT, 'error.schema.json'), 'utf8'));
     expect(errorCodes.map(({ code }) => code).sort()).toEqual(
-      [...schema.$defs.error.properties.code.enum].sort(),
+      schema.$defs.error.properties.code.oneOf.map((code: { const: string }) => code.const).sort(),
     );
     const known = exitCodes.map(({ code }) => code);
     for (const { exitCodes } of errorCodes) expect(known).toEqual(expect.arrayContaining([...exitCodes]));
@@ -162,7 +161,6 @@ describe('help --json', () => {
     expect(errorCodes).toContainEqual({
       code: 'interrupted',
       exitCodes: Object.values(SIGNAL_EXIT_CODES),
-      description: 'a signal ended wfr',
     });
   });
 
