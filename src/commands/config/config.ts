@@ -24,7 +24,6 @@ import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
-import { layOutTable } from '../../view/table.js';
 
 export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
@@ -74,44 +73,31 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-/** Returns a line for each setting, and below it one for each that it overrides. Nothing is cut. */
+/** Where the values begin, unless the name of a workflow is longer. */
+const NAME_WIDTH = 17;
+
+/** Returns `name value (source)` for each setting, and below it what it overrides. Nothing is cut. */
 function asText(
   settings: readonly EffectiveSetting[],
   path: string,
   state: string,
   { style, width }: Layout,
 ): string {
-  const place = (source: string) => {
-    const [, line] = source.split(` in ${path}:`);
-    return line === undefined ? source : `${basename(path)}:${line}`;
-  };
-  const rows = settings.flatMap(({ name, values }) =>
-    values.map(({ value, source }, index) => ({
-      name: index === 0 ? sanitize(name.replace(/^workflows\..*\.parameters\./, '  ')) : '',
-      source: sanitize(place(source)) + (index === 0 ? '' : ' (overridden)'),
-      value: sanitize(value),
-      isDim: index > 0 || source === 'default',
-    })),
+  const lines = settings.flatMap(({ name, values }) =>
+    values.map(({ value, source }, index) => {
+      const label = index === 0 ? name.replace(/^workflows\..*\.parameters\./, '  ') : '  overrides';
+      const [place, line] = source.split(` in ${path}:`);
+      const end = style.dim(sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`));
+      const isUsed = index === 0 && source !== 'default';
+      const text = isUsed ? sanitize(value) : style.dim(sanitize(value));
+      return `${sanitize(label.padEnd(NAME_WIDTH))} ${text} ${end}`;
+    }),
   );
-  const column = (header: string, member: 'name' | 'source' | 'value') => ({
-    header,
-    text: (row: (typeof rows)[number]) => row[member],
-    paint: ({ isDim }: (typeof rows)[number]) => (isDim ? style.dim : (text: string) => text),
-  });
-  const columns = [column('SETTING', 'name'), column('SOURCE', 'source'), column('VALUE', 'value')];
-  const table = layOutTable(rows, columns, { style, width: 0 });
-  const unset = settings.filter(({ values }) => values.length === 0).map(howToSet);
-  const end = unset.length === 0 ? [] : [`Not set: ${unset.join(', ')}`];
-  const text = wrapLines([`Config file: ${sanitize(path)} (${state})`, ...table, ...end], width);
+  const unset = settings.filter(({ values }) => values.length === 0);
+  const names = unset.map(({ name, whyUnset }) => name + (whyUnset === undefined ? '' : ` (${whyUnset})`));
+  const head = `Config file: ${sanitize(path)} (${state})`;
+  const text = wrapLines([head, ...lines, `Not set: ${names.join(', ') || 'nothing'}`], width);
   return text.map((line) => `${line}\n`).join('');
-}
-
-/** Returns the name of a setting without a value, and why it has none, or its flag and variable. */
-function howToSet({ name, whyUnset }: EffectiveSetting): string {
-  const token = { flag: '--token-file', variable: 'WFR_TOKEN' };
-  const { flag, variable } = name === 'token' ? token : (SETTINGS[name as SettingName] ?? {});
-  const how = whyUnset ?? [flag, variable].filter(Boolean).join(', ');
-  return how === '' ? name : `${name} (${how})`;
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
