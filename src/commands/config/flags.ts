@@ -4,8 +4,6 @@ import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '
 import type { ConfigAction } from './config.js';
 
 const SHOW_HELP = `
-With flags of wfr run, it shows the settings that wfr run has with them.
-
 Example:
   wfr config show --profile production`;
 
@@ -42,14 +40,10 @@ All settings of the file are optional:
   }
 
 The parameters of a workflow are string, document, number, boolean, object or
-array, and optional with a ? after the name. With them, inputs are checked
-before anything is sent. {"type": "document", "accept": ["application/pdf"],
-"description": "The scan"} says more of one.
+array, and optional with a ? after the name. Inputs must match them.
 
 Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
-allowHttp, workflowIdField, resend503, interval, maxInterval. A profile's token,
-headers and certificates are only for the origin of its baseUrl. The file must
-not contain the token itself.
+allowHttp, workflowIdField, resend503, interval, maxInterval.
 
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
