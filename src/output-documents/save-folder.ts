@@ -170,17 +170,14 @@ export type JsonPath = readonly (string | number)[];
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
- * Extensions of files that a desktop runs, installs or opens as a page when they are opened. The service chooses the
- * media type, and the user would open the file.
+ * Extensions of files that a desktop only shows or plays. The service chooses the media type, and the user would open the
+ * file: any other one may be run, installed, or opened as a page.
  */
-const EXECUTABLE = new Set(
+const HARMLESS = new Set(
   (
-    'action apk app appcache appimage appinstaller application appref-ms appx appxbundle bash bat cgi chm cjs' +
-    ' class cmd coffee com command cpl crx csh deb desktop dll dmg docm dotm dylib ecma es exe gadget hlp hta htc htm' +
-    ' html inf install iso jar jnlp js jse jsx lnk lua luac mht mhtml mjs mpkg msc msh msi msix msixbundle msp mst' +
-    ' msu php pif pkg pl pm potm ppam ppsm pptm prf ps1 psm1 py pya pyc pyo pyw rb reg rpm run scf scpt scr service' +
-    ' settingcontent-ms sh shar shtml sldm so swf tcl terminal udeb url vb vbe vbs war wasm webapp webloc wgt ws' +
-    ' wsc wsf wsh xap xbap xht xhtm xhtml xla xlam xll xlsb xlsm xltm xpi xul'
+    '7z aac avi avif bin bmp csv doc docx eml epub flac geojson gif gz heic ico ics jp2 jpg json jsonld m4a md mkv mov mp3' +
+    ' mp4 mpeg msg ndjson odp ods odt ogg ogv pdf png ppt pptx psd rar rtf svg tar tif toml tsv txt vcf wav weba webm webp' +
+    ' xls xlsx xml xps yaml zip'
   ).split(' '),
 );
 
@@ -216,8 +213,8 @@ export class FileNames {
 }
 
 function safeExtensionOf(mediaType: string): string {
-  const extension = extensionOf(mediaType) ?? 'bin';
-  return EXECUTABLE.has(extension) ? 'bin' : extension;
+  const extension = extensionOf(mediaType) ?? '';
+  return HARMLESS.has(extension) ? extension : 'bin';
 }
 
 /** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */
