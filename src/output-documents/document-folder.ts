@@ -8,12 +8,11 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
-import { decodeStart, decodeStringBytes } from '../text/json/members.js';
+import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
 import {
   FileNames,
-  type FileToSave,
   type FolderFlag,
   type JsonPath,
   SaveFolder,
@@ -122,7 +121,10 @@ export class DocumentFolder {
     const withPaths = () => {
       if (files.length === 0) return run;
       const { json } = run;
-      const saved = replaceDocuments(output, files);
+      const saved = replaceValues(
+        output,
+        files.map(({ start, end, path }) => ({ start, end, value: path })),
+      );
       const start = output.byteOffset - json.byteOffset;
       const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
       return { ...run, output: saved, json: Buffer.concat(pieces) };
@@ -140,17 +142,6 @@ export class DocumentFolder {
       ...(omitted === 0 ? [] : [`${label}${saved}; ${omitted} more remain in the output`]),
     ];
   }
-}
-
-/** Returns JSON with a path in place of each document. */
-function replaceDocuments(json: Uint8Array, files: readonly (EmbeddedDocument & FileToSave)[]): Buffer {
-  const parts: Uint8Array[] = [];
-  let position = 0;
-  for (const { start, end, path } of files) {
-    parts.push(json.subarray(position, start), Buffer.from(JSON.stringify(path)));
-    position = end;
-  }
-  return Buffer.concat([...parts, json.subarray(position)]);
 }
 
 interface EmbeddedDocument extends DataUri {

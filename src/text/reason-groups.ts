@@ -20,6 +20,8 @@ export interface ReasonGroup<Member> extends Reason {
 
 /** Members that each group lists. */
 const MAX_FIRST = 4;
+/** Further reasons are one group: a service with a new reason for each run must not fill memory. */
+const MAX_GROUPS = 1_000;
 /** Stands for a path or number that differs between the messages of a group. */
 const DIFFERENCE = '…';
 
@@ -36,9 +38,6 @@ interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
 export class ReasonGroups<Member> {
   readonly #groups = new Map<string, Group<Member>>();
 
-  /** Reasons beyond `maxGroups` are one group, with the message `other reasons`. */
-  constructor(private readonly maxGroups = Number.POSITIVE_INFINITY) {}
-
   /** Counts a member, and returns the id of its group. */
   add(reason: Reason, member: Member): number {
     const { outcome, step, message } = reason;
@@ -46,7 +45,7 @@ export class ReasonGroups<Member> {
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
-    if (known === undefined && id >= this.maxGroups && reason !== OTHERS) return this.add(OTHERS, member);
+    if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));

@@ -11,7 +11,7 @@ import {
   wordOf,
 } from '../../outcome/outcome.js';
 import { formatJson } from '../../text/json/format-json.js';
-import { decodeStart } from '../../text/json/members.js';
+import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
 import { formatDuration } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
@@ -128,18 +128,16 @@ function excerptOutput(output: Uint8Array): string {
 
 /** Shortens the strings that are data URIs: their bytes tell a person nothing. */
 function shortenDocuments(json: Uint8Array): Buffer {
-  const pieces: Uint8Array[] = [];
+  const replaced: ReplacedValue[] = [];
   const scanner = new JsonScanner(json);
-  let position = 0;
   while (scanner.next()) {
     const { token, start, end } = scanner;
     const text = json.subarray(start, end);
     if (token !== 'string' || text.length <= 2 * MAX_DATA_URI || DATA_URI.compare(text, 0, 6) !== 0) continue;
-    const shown = `${decodeStart(text, MAX_DATA_URI)} (${text.length} bytes)`;
-    pieces.push(json.subarray(position, start), Buffer.from(JSON.stringify(shown)));
-    position = end;
+    const value = `${decodeStart(text, MAX_DATA_URI)} (${text.length} bytes)`;
+    replaced.push({ start, end, value });
   }
-  return Buffer.concat([...pieces, json.subarray(position)]);
+  return replaceValues(json, replaced);
 }
 
 /** Serializes to JSON for a `<script>` element, without what is empty: without `<`, no text can close it. */

@@ -16,8 +16,6 @@ import {
 
 /** Rows that each reason lists at most. */
 const MAX_LISTED_ROWS = 20;
-/** Reasons that are kept: a service with a new reason for each row must not fill memory. */
-const MAX_REASONS = 1_000;
 /** Labels that are kept, of rows that did not succeed. */
 const MAX_LABELS = 10_000;
 /** Ids that are kept, of runs that have failed. */
@@ -39,7 +37,7 @@ export class RowStates {
   readonly #shared = new Map<string, Standing<Known>>();
   readonly #ids = new Map<number, string>();
   readonly #labels = new Map<number, string>();
-  readonly #reasons = new ReasonGroups<number>(MAX_REASONS);
+  readonly #reasons = new ReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   readonly #noResponse = this.#know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
   readonly #counts = new Map<RowState, number>();

@@ -76,6 +76,24 @@ function endOfCharacter(token: Uint8Array, offset: number): number {
   return end;
 }
 
+/** A text that replaces the value at the bytes `[start, end)`. */
+export interface ReplacedValue {
+  start: number;
+  end: number;
+  value: string;
+}
+
+/** Returns JSON with other values, which are given in the order of the text. */
+export function replaceValues(json: Uint8Array, replaced: readonly ReplacedValue[]): Buffer {
+  const pieces: Uint8Array[] = [];
+  let position = 0;
+  for (const { start, end, value } of replaced) {
+    pieces.push(json.subarray(position, start), Buffer.from(JSON.stringify(value)));
+    position = end;
+  }
+  return Buffer.concat([...pieces, json.subarray(position)]);
+}
+
 /** Offsets in the text: the name of a member is with its quotes, the value without white space around it. */
 interface ChildSpan {
   nameStart: number;
