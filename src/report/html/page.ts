@@ -32,9 +32,8 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderHead(formatHeadline(entries)).text;
   yield '<body class="static">\n<main>\n';
   yield renderHeader(entries, counts, common, startedAt, durationMs).text;
-  if (entries.length > 1) yield renderOutcomes(counts, entries.length).text;
+  if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
-  yield renderDurations(entries).text;
   yield renderRuns(entries, counts, common).text;
   yield '</main>\n<script type="application/json" id="data">';
   yield* serializeEntries(entries, common, groupIds);
@@ -145,15 +144,28 @@ function renderHeader(
 `;
 }
 
-function renderOutcomes(counts: readonly Count[], all: number): Markup {
-  return markup`<section aria-label="Outcomes">
-${renderShares(counts, all)}
-<dl class="figures">
-${counts.map(
-  ([{ label, tone }, runs]) =>
-    markup`<div><dt class="outcome ${tone}">${label}</dt><dd>${formatCount(runs)} <small>${formatPercent(runs, all)}</small></dd></div>\n`,
-)}</dl>
-</section>`;
+/** Renders the counts of the outcomes, and how long the runs took that ended. */
+function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Markup {
+  const durations = entries.flatMap(({ duration }) => duration ?? []).sort((a, b) => a - b);
+  /** Returns the smallest duration that at least this share of them does not exceed (nearest rank). */
+  const percentile = (share: number) =>
+    formatDuration(durations[Math.ceil(share * durations.length) - 1] ?? 0);
+  const outcomes = counts.map(([{ label, tone }, runs]) =>
+    renderFigure(label, formatCount(runs), `outcome ${tone}`),
+  );
+  const times = [
+    renderFigure('Median duration', percentile(0.5)),
+    renderFigure('95th percentile', percentile(0.95)),
+    renderFigure('Longest', percentile(1)),
+  ];
+  return markup`<section aria-label="Figures">
+${renderShares(counts, entries.length)}
+<dl class="figures">${outcomes}</dl>
+${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n`}</section>`;
+}
+
+function renderFigure(name: string, value: string, kind = ''): Markup {
+  return markup`<div><dt class="${kind}">${name}</dt><dd>${value}</dd></div>`;
 }
 
 /** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
@@ -187,42 +199,27 @@ function renderShares(counts: readonly Count[], all: number): Markup {
 /** Formats a length in an SVG that is as wide as the page. */
 const formatPercentage = (value: number) => `${value.toFixed(2)}%`;
 
-/** Never rounds to 0 % or 100 %: returns `<0.1 %` and `>99.9 %` instead. */
-function formatPercent(runs: number, all: number): string {
-  const share = (runs / all) * 100;
-  if (share === 100) return '100 %';
-  if (share < 0.1) return '<0.1 %';
-  return share > 99.9 ? '>99.9 %' : `${share.toFixed(1)} %`;
-}
-
 /* The reasons: runs that did not succeed for the same reason are one group, largest first. */
-
-/** Groups that are listed; the table of runs has every run. */
-const MAX_GROUPS = 50;
 
 type Group = ReasonGroup<Entry>;
 
 /** Renders the section; empty if all runs succeeded. The links that show all runs of a group need the page's script. */
 function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
-  const left = groups.slice(MAX_GROUPS);
-  const runs = left.reduce((sum, group) => sum + group.count, 0);
   return markup`
 <section aria-labelledby="failures">
 <h2 id="failures">Why runs did not succeed</h2>
 <table class="groups">
 <thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
 <tbody>
-${groups.slice(0, MAX_GROUPS).map(renderGroup)}</tbody>
+${groups.map(renderGroup)}</tbody>
 </table>
-${left.length === 0 ? '' : markup`<p class="note">${pluralize(left.length, 'more reason')}, of ${pluralize(runs, 'run')}: see the table of all runs.</p>`}
 </section>`;
 }
 
-function renderGroup({ id, count, first, step, message }: Group): Markup {
-  const { label, tone } = first[0].outcome;
+function renderGroup({ id, count, outcome, first, step, message }: Group): Markup {
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td>${outcome && markup`<span class="outcome ${first[0].outcome.tone}">${outcome}</span>`}</td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
 `;
 }
 
@@ -232,66 +229,5 @@ function renderFirst(first: readonly Entry[], count: number): Markup {
     ({ number, label, id, workflow }) =>
       markup`<a href="#run-${number}">${label || id || workflow || number}</a> `,
   );
-  const more = count > first.length ? `and ${formatCount(count - first.length)} more` : '';
-  return markup`<p class="note">${links}${more}</p>`;
-}
-
-/* The durations: statistics and a histogram of the runs that FINISHED or FAILED. */
-
-/** Durations between the shortest and the longest are divided into about so many ranges. */
-const MAX_RANGES = 12;
-/** Those that exceed the 95th percentile by this factor are in the last range. */
-const LONG_TAIL = 2;
-
-/** Renders the section; empty if fewer than two runs ended. */
-function renderDurations(entries: readonly Entry[]): Markup {
-  const sorted = entries
-    .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
-    .flatMap(({ duration }) => duration ?? [])
-    .sort((a, b) => a - b);
-  /** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
-  const percentile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-  const [shortest, p95, longest] = [percentile(0), percentile(0.95), percentile(1)];
-  if (sorted.length < 2 || longest <= 0) return markup``;
-  const stats = { Shortest: shortest, Median: percentile(0.5), '95th percentile': p95, Longest: longest };
-  const top = Math.min(longest, p95 * LONG_TAIL);
-  const width = (top - shortest) / MAX_RANGES;
-  const step = ROUND_STEPS.find((ms) => width <= ms) ?? Math.ceil(width / DAY) * DAY;
-  const rangeOf = (ms: number) => Math.floor(Math.min(ms, top) / step);
-  const [first, last] = [rangeOf(shortest), rangeOf(top)];
-  const ranges: number[] = Array(last + 1 - first).fill(0);
-  for (const ms of sorted) ranges[rangeOf(ms) - first] = (ranges[rangeOf(ms) - first] ?? 0) + 1;
-  const highest = Math.max(...ranges);
-  const rows = ranges.map((runs, index) => {
-    const [from, to] = [(first + index) * step, (first + index + 1) * step];
-    const end = first + index === last && longest >= to ? 'or more' : `to ${formatTick(to)}`;
-    return markup`<tr><th scope="row">${formatTick(from)} ${end}</th><td class="number">${formatCount(runs)}</td><td class="message"><svg aria-hidden="true" height="12"><rect width="${formatPercentage((runs / highest) * 100)}" height="12"/></svg></td></tr>\n`;
-  });
-  return markup`
-<section aria-labelledby="durations">
-<h2 id="durations">Durations</h2>
-<dl class="figures">${Object.entries(stats).map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
-<table class="ranges">
-<thead><tr><th scope="col">Finished or failed after</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
-<tbody>
-${rows}</tbody>
-</table>
-</section>`;
-}
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-const ROUND_STEPS = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
-  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
-  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
-  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
-];
-
-/** Returns text such as `5s`, without the decimals of a measured duration. */
-function formatTick(ms: number): string {
-  return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
+  return markup`<p class="note">${links}${count > first.length ? '…' : ''}</p>`;
 }
