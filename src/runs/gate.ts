@@ -264,7 +264,7 @@ function startOutage(probe: Outage['probe'], clock: Clock): Outage {
 
 /** Returns the error of the rows that wait when the batch gives up. */
 function tooBusy(cause: WaitCause | undefined, status: number): NotTriggeredError {
-  const known = cause ?? new HttpError({ method: 'POST', url: '', status });
+  const known = cause ?? new HttpError({ url: '', status, request: { workflowId: '', length: 0 } });
   return new NotTriggeredError(known, 'unsent', 1, 0);
 }
 

@@ -55,8 +55,6 @@ const encodedLength = (size: number) => Math.ceil(size / 3) * 4;
 export class TriggerBody {
   /** In bytes. */
   readonly length: number;
-  readonly workflowId: string | undefined;
-  readonly inputs: readonly Input[];
   readonly #head: readonly Part[];
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
@@ -67,9 +65,6 @@ export class TriggerBody {
   failure: unknown;
 
   constructor(content: TriggerContent) {
-    // Each spelling of the field has the same value.
-    [this.workflowId] = Object.values(content.fields);
-    this.inputs = content.inputs;
     this.#head = buildParts(content);
     this.#sources = this.#head.filter((part): part is Source => !(part instanceof Uint8Array));
     this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);

@@ -9,9 +9,10 @@ import { NetworkError, type ReceivedResponse, type RunEvidence, UnreadableRespon
 import { getRun } from './get-run.js';
 import { HttpError } from './http-error.js';
 import { isUsableId } from './parse-run.js';
+import { excerptOf } from './response-facts.js';
 import { backoff, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
-import { excerptOf, redactTarget, type Service } from './service.js';
+import { redactTarget, type Service } from './service.js';
 
 /** Names of members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];

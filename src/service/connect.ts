@@ -4,13 +4,14 @@
  */
 
 import dns from 'node:dns';
+import type { IncomingMessage } from 'node:http';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
-import { NetworkError, type NetworkFault } from './errors.js';
+import { faultOf, NetworkError, type NetworkFault } from './errors.js';
 
 export interface ProxyServer {
   protocol: 'http:' | 'https:';
@@ -153,21 +154,20 @@ export class Connector {
         createConnection: () => socket,
         signal,
       });
-      const fail = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
+      const fail = (fault: NetworkFault, code: string | undefined) => {
         socket.on('error', () => {}).destroy();
-        reject(
-          signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), ...facts }),
-        );
+        reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), code }));
       };
+      const refuse = ({ statusCode }: IncomingMessage) => fail('proxy-refused', String(statusCode));
       connect.once('connect', (response, tunnel: Socket) => {
         if (response.statusCode === 200) resolve(tunnel);
-        else fail('proxy-refused', { status: response.statusCode ?? 0 });
+        else refuse(response);
       });
-      connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
+      connect.once('response', refuse);
       connect.once('error', (error) => {
         const code = errorCode(socket.errored ?? error);
         const fault = faultOf(code);
-        fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', { code });
+        fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', code);
       });
       connect.end();
     });
@@ -214,34 +214,6 @@ async function waitUntilOpen(socket: Socket, event: string, target: Target, sign
       ? new NetworkError('connect-reset', factsOf(target))
       : toConnectError(error, target);
   });
-}
-
-/**
- * The error codes of the system, of Node and of TLS alerts (RFC 8446, section 6.2); the first entry that matches counts. In
- * TLS 1.3, the alert for want of a client certificate comes after the client's first request, which the server has not read.
- */
-const FAULTS: readonly (readonly [codes: RegExp, fault: NetworkFault])[] = [
-  [/^(ENOTFOUND|EAI_NONAME|EAI_NODATA)$/, 'dns-not-found'],
-  [/^(EAI_AGAIN|EAI_FAIL)$/, 'dns-unavailable'],
-  [/^ECONNREFUSED$/, 'refused'],
-  [/^(ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)$/, 'unreachable'],
-  [/^ETIMEDOUT$/, 'connect-timeout'],
-  // The second is that of Windows.
-  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'connect-reset'],
-  [/^ERR_ACCESS_DENIED$/, 'not-permitted'],
-  [/^ERR_NOT_LOOPBACK$/, 'not-loopback'],
-  [/^ERR_SSL_.*_ALERT_.*(CERTIFICATE|UNKNOWN_CA)/, 'client-certificate'],
-  [/^ERR_SSL_.*_ALERT_/, 'tls-rejected'],
-  [
-    /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/,
-    'certificate',
-  ],
-  [/^(EPROTO$|ERR_SSL_|ERR_TLS_)/, 'not-tls'],
-];
-
-/** Returns the fault of a connection that could not be opened. */
-export function faultOf(code = ''): NetworkFault {
-  return FAULTS.find(([codes]) => codes.test(code))?.[1] ?? 'local';
 }
 
 function toConnectError(error: Error, target: Target): NetworkError {

@@ -8,18 +8,20 @@ import {
   interruptedTrigger,
   NetworkError,
   NotTriggeredError,
+  type ReceivedResponse,
   type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
 } from './errors.js';
 import { HttpError } from './http-error.js';
+import { parseRun } from './parse-run.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import { parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
+import { runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
 import {
+  blamesField,
   fieldsFor,
-  getVariantHint,
   variantsOf,
   type WorkflowIdField,
   type WorkflowIdFieldChoice,
@@ -100,9 +102,8 @@ class TriggerSender {
       try {
         return { run: await this.#sendUntilDecided(variant), variant, variantsTried: index + 1 };
       } catch (error) {
-        const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
-        if (!(error instanceof HttpError) || hint === undefined) throw error;
-        if (hint === 'possible' || index === variants.length - 1) throw new HttpError(error.info, hint);
+        const isLast = index === variants.length - 1;
+        if (isLast || !(error instanceof HttpError) || !blamesField(error)) throw error;
         this.log.refused(error, false);
       }
     }
@@ -179,22 +180,20 @@ class TriggerSender {
     const send = (headers: Record<string, string>) =>
       transport.post(url.pathname, headers, body, hooks, grace.signal);
     try {
-      const { response, createError, token } = await sendRequest(
-        'POST',
-        url,
-        service,
-        grace.signal,
-        send,
-        body,
-      );
+      const request = { workflowId: this.trigger.workflowId, length: body.length };
+      const { response, createError, token } = await sendRequest(url, service, grace.signal, send, request);
       return createError === undefined
-        ? { run: parseRunResponse(response, 'string') }
+        ? { run: parseRun(response, 'string') }
         : { failure: createError(), token };
     } catch (error) {
       if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
-      if (isAccepted(error)) return { run: await this.#identifyRun(error, grace.signal) };
-      if (!(error instanceof NetworkError)) throw error;
-      return { failure: error };
+      if (error instanceof UnreadableResponseError || error instanceof NetworkError) {
+        // The service accepted the request, even if the rest of its response cannot be read.
+        if (error.received !== undefined)
+          return { run: await this.#identifyRun(error, error.received, grace.signal) };
+        if (error instanceof NetworkError) return { failure: error };
+      }
+      throw error;
     } finally {
       isAnswered = true;
       grace.end();
@@ -205,9 +204,11 @@ class TriggerSender {
    * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
    * InterruptedError, with the evidence in the response.
    */
-  async #identifyRun(error: NetworkError | UnreadableResponseError, signal: AbortSignal): Promise<Run> {
-    const { received } = error.details;
-    if (received === undefined) throw new UnknownOutcomeError(error);
+  async #identifyRun(
+    error: NetworkError | UnreadableResponseError,
+    received: ReceivedResponse,
+    signal: AbortSignal,
+  ): Promise<Run> {
     const evidence = collectEvidence(received, this.#url);
     const run = await confirmRun(evidence, this.service, signal).catch((reason) => {
       const isSignal = reason instanceof InterruptedError;
@@ -216,12 +217,6 @@ class TriggerSender {
     if (run === undefined) throw new UnknownOutcomeError(error, evidence);
     return run;
   }
-}
-
-/** Returns whether the head of a 2xx arrived: the service accepted the request, even if the rest cannot be read. */
-function isAccepted(error: unknown): error is NetworkError | UnreadableResponseError {
-  if (error instanceof UnreadableResponseError) return true;
-  return error instanceof NetworkError && error.details.status !== undefined && !error.details.proxy;
 }
 
 /**

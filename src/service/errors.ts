@@ -3,7 +3,8 @@ import { cancelled, type FurtherFacts, InterruptedError, WfrError } from '../err
 import type { SignalName } from '../exit-code.js';
 import { formatDuration } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { baseOf, CLIENT_CERTIFICATE_HINT, type HttpError, type HttpErrorInfo } from './http-error.js';
+import type { HttpError } from './http-error.js';
+import { excerptOf, requestIdOf } from './response-facts.js';
 
 /** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
 export type SendState = 'unsent' | 'partial' | 'complete';
@@ -21,49 +22,65 @@ export interface ReceivedResponse {
 interface Fault {
   text: string;
   hint?: string;
+  /** The error codes of the system, of Node and of TLS alerts (RFC 8446, section 6.2) of a connection that cannot be opened. */
+  codes?: RegExp;
 }
 
-/** Faults that a retry does not fix. */
+const CLIENT_CERTIFICATE_HINT = 'Set certFile and keyFile in a profile; see wfr help config.';
+
+/** Faults that a retry does not fix. Of those with codes, the first one that matches counts. */
 const PERMANENT_FAULTS = {
-  certificate: {
-    text: 'the certificate of HOST is not trusted',
-    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
+  'not-loopback': {
+    text: 'the name HOST leads to another machine',
+    hint: 'Use http://127.0.0.1.',
+    codes: /^ERR_NOT_LOOPBACK$/,
   },
+  // In TLS 1.3, this alert comes after the client's first request, which the server has not read.
   'client-certificate': {
     text: 'HOST requires a client certificate, or rejected it',
     hint: CLIENT_CERTIFICATE_HINT,
+    codes: /^ERR_SSL_.*_ALERT_.*(CERTIFICATE|UNKNOWN_CA)/,
   },
   'tls-rejected': {
     text: 'HOST rejected the TLS handshake: it may require a client certificate',
     hint: CLIENT_CERTIFICATE_HINT,
+    codes: /^ERR_SSL_.*_ALERT_/,
+  },
+  certificate: {
+    text: 'the certificate of HOST is not trusted',
+    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile.',
+    codes: /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/,
   },
   'not-tls': {
     text: 'HOST does not speak TLS',
     hint: 'Check whether the base URL should begin with http://.',
+    codes: /^(EPROTO$|ERR_SSL_|ERR_TLS_)/,
   },
   'expects-tls': { text: 'HOST expects TLS: use https' },
-  'not-permitted': {
-    text: 'Node.js was not permitted to connect to HOST',
-    hint: 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
-  },
-  'not-loopback': {
-    text: 'the name HOST leads to another machine',
-    hint: 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
-  },
   'proxy-refused': { text: 'HOST rejected the tunnel' },
+  'too-large': { text: 'the response of HOST is larger than 512 MiB' },
 } as const;
 
 const FAULTS = {
   ...PERMANENT_FAULTS,
-  'dns-not-found': { text: 'host not found: HOST', hint: 'Check the base URL.' },
-  'dns-unavailable': { text: 'the DNS server does not respond for HOST' },
+  'dns-not-found': {
+    text: 'host not found: HOST',
+    hint: 'Check the base URL.',
+    codes: /^(ENOTFOUND|EAI_NONAME|EAI_NODATA)$/,
+  },
+  'dns-unavailable': { text: 'the DNS server does not respond for HOST', codes: /^(EAI_AGAIN|EAI_FAIL)$/ },
   refused: {
     text: 'nothing listens at HOST',
     hint: 'Check the base URL; to try wfr without a service: wfr sandbox',
+    codes: /^ECONNREFUSED$/,
   },
-  unreachable: { text: 'HOST cannot be reached from here' },
-  'connect-timeout': { text: 'no connection to HOST within TIME' },
-  'connect-reset': { text: 'HOST closed the connection at once' },
+  unreachable: {
+    text: 'HOST cannot be reached from here',
+    codes: /^(ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)$/,
+  },
+  'connect-timeout': { text: 'no connection to HOST within TIME', codes: /^ETIMEDOUT$/ },
+  // The second code is that of Windows.
+  'connect-reset': { text: 'HOST closed the connection at once', codes: /^(ECONNRESET|ECONNABORTED|EPIPE)$/ },
   'proxy-closed': { text: 'HOST closed the tunnel' },
   local: { text: 'no connection to HOST' },
   reset: { text: 'the connection to HOST was lost' },
@@ -72,30 +89,22 @@ const FAULTS = {
   unfinished: { text: 'the response from HOST did not end within TIME' },
   'not-http': { text: 'HOST sent something that is not an HTTP response' },
   truncated: { text: 'the connection to HOST was lost in the middle of its response' },
-  'too-large': { text: 'the response of HOST is larger than 512 MiB' },
   encoded: { text: 'HOST sent its response in a content encoding that wfr cannot read' },
 } as const satisfies Record<string, Fault>;
 
 export type NetworkFault = keyof typeof FAULTS;
 
-const UNKNOWN_ISSUER = { text: 'its issuer is unknown' };
+/** Returns the fault of a connection that could not be opened. */
+export function faultOf(code = ''): NetworkFault {
+  const faults = Object.entries(FAULTS) as [NetworkFault, Fault][];
+  return faults.find(([, { codes }]) => codes?.test(code))?.[0] ?? 'local';
+}
 
-/** Why a certificate is not trusted, and what helps where another issuer would not. */
-const CERTIFICATES: Readonly<Record<string, Fault>> = {
-  CERT_HAS_EXPIRED: {
-    text: 'it has expired',
-    hint: 'The operator of this host must renew it, unless the clock of this machine is wrong.',
-  },
-  CERT_NOT_YET_VALID: { text: 'it is not valid yet', hint: 'Check the clock of this machine.' },
-  DEPTH_ZERO_SELF_SIGNED_CERT: { text: 'it is self-signed' },
-  SELF_SIGNED_CERT_IN_CHAIN: { text: 'its chain ends in a self-signed certificate' },
-  ERR_TLS_CERT_ALTNAME_INVALID: {
-    text: 'it is for another name',
-    hint: 'Check the name in the base URL.',
-  },
-  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
+/** What helps with a certificate where another issuer would not. */
+const CERTIFICATE_HINTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'It has expired, unless the clock of this machine is wrong.',
+  CERT_NOT_YET_VALID: 'Check the clock of this machine.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'It is for another name: check the address.',
 };
 
 interface NetworkDetails {
@@ -103,78 +112,63 @@ interface NetworkDetails {
   host: string;
   /** The error code of the system or of TLS, or another detail to be shown. */
   code?: string | undefined;
-  /** The HTTP status, if headers had arrived; for `proxy-refused`, the proxy's. */
-  status?: number | undefined;
   /** Whether the host is a proxy. */
   proxy?: boolean | undefined;
   /** The limit in milliseconds, for timeouts. */
   after?: number | undefined;
   /** Set for a 2xx. */
   received?: ReceivedResponse | undefined;
-  requestId?: string | undefined;
 }
 
 /** A request that got no usable response. */
 export class NetworkError extends WfrError {
+  /** Whether a retry cannot succeed. */
+  readonly isPermanent: boolean;
+  readonly received: ReceivedResponse | undefined;
+
   constructor(
     readonly fault: NetworkFault,
     readonly details: NetworkDetails,
     options?: ErrorOptions,
   ) {
-    const { host, code, status, proxy = false, after = 0, requestId } = details;
+    const { host, code, proxy = false, after = 0, received } = details;
     const { text, hint }: Fault = FAULTS[fault];
-    const { text: why, hint: certificateHint } =
-      (fault === 'certificate' ? CERTIFICATES[code ?? ''] : undefined) ?? {};
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
-    const summary = [
-      what.replace('TIME', formatDuration(after)),
-      ...(proxy && status !== undefined ? [` with ${status}`] : []),
-      ...(why === undefined ? [] : [`: ${why}`]),
-      ...(code === undefined ? [] : [` (${code})`]),
-      ...(proxy || status === undefined ? [] : [`, after the status ${status}`]),
-    ].join('');
-    const isProxyMistake = proxy && (fault !== 'certificate' || code === 'ERR_TLS_CERT_ALTNAME_INVALID');
-    const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
+    const why = code === undefined ? '' : ` (${code})`;
+    const status = received === undefined ? '' : `, after the status ${received.status}`;
+    const isProxyMistake = proxy && fault !== 'certificate';
+    const fix = isProxyMistake
+      ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
+      : (CERTIFICATE_HINTS[code ?? ''] ?? hint);
+    const isPermanent = fault in PERMANENT_FAULTS;
     const further: FurtherFacts = {
       hints: fix === undefined ? [] : [fix],
-      isTemporary: !(fault in PERMANENT_FAULTS) && fault !== 'too-large',
-      response: status === undefined || proxy ? undefined : { status, requestId },
+      isTemporary: !isPermanent,
+      response: received && { status: received.status, requestId: requestIdOf(received) },
     };
-    super(fault === 'too-large' ? 'output-not-written' : 'unreachable', [summary], further, options);
-  }
-
-  /** Whether a retry cannot succeed. */
-  get isPermanent(): boolean {
-    return !this.facts.isTemporary;
+    const summary = [what.replace('TIME', formatDuration(after)) + why + status];
+    super(fault === 'too-large' ? 'output-not-written' : 'unreachable', summary, further, options);
+    this.isPermanent = isPermanent;
+    this.received = received;
   }
 }
 
 /** A 2xx whose body is not a valid Run. */
 export class UnreadableResponseError extends WfrError {
   constructor(
-    readonly reason: string,
-    readonly details: {
-      requestId?: string | undefined;
-      status?: number;
-      contentType?: string;
-      /** The start of the body; not shown where the names of its members are. */
-      excerpt?: string;
-      fields?: string | undefined;
-      /** Set for the response to a trigger. */
-      received?: ReceivedResponse;
-    } = {},
+    reason: string,
+    readonly received: ReceivedResponse,
   ) {
-    const { status, contentType, fields, requestId } = details;
-    const excerpt = fields === undefined ? details.excerpt : undefined;
-    const found = fields === undefined ? '' : `; its fields are ${fields}`;
-    const type = contentType === undefined ? '' : `, content type ${contentType}`;
-    super('unreachable', [`the response (${status ?? 'no status'}${type}) is not a run: ${reason}${found}`], {
-      serverMessage: excerpt,
-      hints: /html/i.test(contentType ?? '')
+    const { status, headers, body } = received;
+    const { 'content-type': type = 'none' } = headers;
+    const message = excerptOf(body);
+    super('unreachable', [`the response (${status}, content type ${type}) is not a run: ${reason}`], {
+      serverMessage: message,
+      hints: /html/i.test(type)
         ? ['The response is a web page: check the base URL, and the network for a sign-in page.']
         : [],
       isTemporary: true,
-      response: { status, requestId, message: excerpt },
+      response: { status, requestId: requestIdOf(received), message },
     });
   }
 }
@@ -282,18 +276,4 @@ export function unreachableRun(
   const ending = code === 'output-not-written' ? code : 'unreachable';
   const text = [...describe('the run'), ...(serverMessage ? [serverMessage] : [])].join('\n');
   return new WfrError(ending, describe(`run ${id}`), { text, serverMessage, hints, isTemporary, response });
-}
-
-/** The service has no run of this id, and wfr has never read one. */
-export class NoSuchRunError extends WfrError {
-  constructor(
-    readonly id: string,
-    readonly info: HttpErrorInfo,
-  ) {
-    super('no-such-run', [`the service has no run ${id} (404)`], {
-      serverMessage: info.message,
-      hints: [`Check the id, and the base URL: ${baseOf(info)}`],
-      response: { status: info.status, message: info.message, requestId: info.requestId },
-    });
-  }
 }

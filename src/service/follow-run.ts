@@ -2,13 +2,7 @@
 import { WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { formatDuration } from '../text/quantity.js';
-import {
-  NetworkError,
-  NoSuchRunError,
-  type PollFailure,
-  UnreadableResponseError,
-  unreachableRun,
-} from './errors.js';
+import { NetworkError, type PollFailure, UnreadableResponseError, unreachableRun } from './errors.js';
 import type { RunResponse } from './get-run.js';
 import { HttpError } from './http-error.js';
 import { NoRoomError, type ResponsePlace } from './response-memory.js';
@@ -52,8 +46,8 @@ const LAST_POLL_GRACE = 5_000;
 
 /**
  * Yields the run whenever its JSON has changed, and returns when it has ended or the timeout has passed, after one last
- * poll. Only the timeout counts time in which the process was stopped. Throws HttpError, NoSuchRunError, another
- * WfrError if it can no longer be read or keeps an unknown status, and the signal's reason.
+ * poll. Only the timeout counts time in which the process was stopped. Throws HttpError, another WfrError
+ * if it can no longer be read or keeps an unknown status, and the signal's reason.
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
   const { clock, signal } = options;
@@ -200,15 +194,13 @@ class RunFollower {
     if (status === 401 || status === 403) throw failure;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
     if (isSeen || this.options.exists === true || !isUnexpectedStatus(failure)) return;
-    throw status === 404 ? new NoSuchRunError(this.id, failure.info) : failure;
+    throw failure;
   }
 
   /** Returns the error of the last failure. A run that was never read, after 404s for 60 s, does not exist. */
   #finalError(failure: PollFailure, now: number): WfrError {
-    const isMissing = failure instanceof HttpError && failure.info.status === 404;
-    return isMissing && this.#run === undefined && this.#isUnexpectedTooLong(now)
-      ? new NoSuchRunError(this.id, failure.info)
-      : this.#unreachable(failure);
+    const isMissing = failure.code === 'no-such-run' && this.#run === undefined;
+    return isMissing && this.#isUnexpectedTooLong(now) ? failure : this.#unreachable(failure);
   }
 
   #unreachable(failure: PollFailure): WfrError {

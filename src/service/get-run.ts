@@ -1,6 +1,8 @@
 /** GET /runs/{id}: reads the current state of a run. */
+import { UnreadableResponseError } from './errors.js';
+import { parseRun } from './parse-run.js';
 import type { ResponsePlace } from './response-memory.js';
-import { parseRunResponse, runsUrl, type Service, sendRequest, unreadableResponse } from './service.js';
+import { runsUrl, type Service, sendRequest } from './service.js';
 
 /** A Run and the response's Retry-After in milliseconds. */
 export type RunResponse = Awaited<ReturnType<typeof getRun>>;
@@ -13,16 +15,16 @@ export async function getRun(id: string, service: Service, signal: AbortSignal, 
   const url = runsUrl(service.baseUrl, id);
   const { transport, credentials } = service;
   const send = () =>
-    sendRequest('GET', url, service, signal, (headers) =>
-      transport.get(url.pathname, headers, signal, place),
-    );
+    sendRequest(url, service, signal, (headers) => transport.get(url.pathname, headers, signal, place), {
+      runId: id,
+    });
   let result = await send();
   if (result.response.status === 401 && (await credentials.refresh(result.token, signal)))
     result = await send();
   const { response, createError, retryAfter } = result;
   if (createError !== undefined) throw createError();
-  const run = parseRunResponse(response);
-  if (run.id !== id) throw unreadableResponse('it is about another run', response);
-  if (run.status === undefined) throw unreadableResponse('it has no status', response);
+  const run = parseRun(response);
+  if (run.id !== id) throw new UnreadableResponseError('it is about another run', response);
+  if (run.status === undefined) throw new UnreadableResponseError('it has no status', response);
   return { run, retryAfter };
 }

@@ -2,7 +2,7 @@
 
 import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
-import { UnreadableResponseError } from './errors.js';
+import { type ReceivedResponse, UnreadableResponseError } from './errors.js';
 import type { Run } from './run.js';
 
 /** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */
@@ -27,16 +27,23 @@ const RUN_MEMBERS = new Set([
 ] satisfies (keyof Run)[]);
 const ERROR_MEMBERS = new Set(['message', 'step']);
 
+/** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
+export function parseRun(response: ReceivedResponse, idTypes?: IdTypes): Run {
+  const run = parseRunJson(response.body, idTypes);
+  if (typeof run === 'string') throw new UnreadableResponseError(run, response);
+  return run;
+}
+
 /**
- * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Throws
- * UnreadableResponseError when it is not an object with a usable id.
+ * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Returns why it is
+ * not an object with a usable id otherwise.
  */
-export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run {
+export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run | string {
   const fields = readMembers(bytes);
+  if (typeof fields === 'string') return fields;
   const id = asId(fields.get('id'), idTypes);
-  if (id === undefined || !isUsableId(id)) {
-    throw new UnreadableResponseError('no usable run id in it', { fields: listNames(bytes) });
-  }
+  if (id === undefined || !isUsableId(id))
+    return `no usable run id in it; its fields are ${listNames(bytes)}`;
   return {
     id,
     status: asText(fields.get('status')),
@@ -55,15 +62,13 @@ export function isUsableId(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
 }
 
-function readMembers(bytes: Uint8Array): Map<string, Uint8Array> {
+function readMembers(bytes: Uint8Array): Map<string, Uint8Array> | string {
   try {
-    const members = pickMembers(bytes, RUN_MEMBERS);
-    if (members !== undefined) return members;
+    return pickMembers(bytes, RUN_MEMBERS) ?? 'a JSON value that is not an object';
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new UnreadableResponseError(error.message);
+    if (error instanceof JsonSyntaxError) return error.message;
     throw error;
   }
-  throw new UnreadableResponseError('a JSON value that is not an object');
 }
 
 function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | undefined {

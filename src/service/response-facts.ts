@@ -81,6 +81,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Most characters of an unreadable response that are shown. */
+const MAX_EXCERPT = 200;
+
+/** Returns the start of a body (UTF-8), and the number of bytes that follow. */
+export function excerptOf(body: Uint8Array): string {
+  // A character has at most 4 bytes.
+  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8');
+  const start = [...text].slice(0, MAX_EXCERPT).join('');
+  const left = body.length - Buffer.byteLength(start);
+  return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
+}
+
 /** The names of headers that carry one: those of services first, then of clouds and gateways, then of traces. */
 const REQUEST_ID_HEADERS = [
   /^(x-)?request-?id$/,

@@ -4,15 +4,12 @@ import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
-import type { TriggerBody } from './body.js';
-import { type NetworkError, type SendState, UnreadableResponseError } from './errors.js';
-import { HttpError } from './http-error.js';
-import { type IdTypes, parseRun } from './parse-run.js';
+import type { NetworkError, SendState } from './errors.js';
+import { HttpError, type HttpErrorInfo } from './http-error.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
 import type { ResponseMemory } from './response-memory.js';
 import { parseRetryAfter } from './retry.js';
-import type { Run } from './run.js';
 import type { Transport } from './transport.js';
 
 /** The source of the access token. */
@@ -75,61 +72,21 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
   return url;
 }
 
-/** Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run. */
-export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run {
-  try {
-    return parseRun(response.body, idTypes);
-  } catch (error) {
-    throw error instanceof UnreadableResponseError
-      ? unreadableResponse(error.reason, response, error.details.fields)
-      : error;
-  }
-}
-
-/** Returns the error for a 2xx that does not follow the interface. */
-export function unreadableResponse(
-  reason: string,
-  response: HttpResponse,
-  fields?: string,
-): UnreadableResponseError {
-  const { status, headers, body } = response;
-  return new UnreadableResponseError(reason, {
-    status,
-    contentType: headers['content-type'] ?? 'none',
-    received: { status, headers, body },
-    requestId: requestIdOf(response),
-    excerpt: excerptOf(response.body),
-    ...(fields && { fields }),
-  });
-}
-
-/** Most characters of an unreadable response that are shown. */
-const MAX_EXCERPT = 200;
-
-/** Returns the start of a body (UTF-8), and the number of bytes that follow. */
-export function excerptOf(body: Uint8Array): string {
-  // A character has at most 4 bytes.
-  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8');
-  const start = [...text].slice(0, MAX_EXCERPT).join('');
-  const left = body.length - Buffer.byteLength(start);
-  return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
-}
-
 /**
  * Calls `send` with the headers of a request as soon as it may be sent, and reports its response to the loggers and the rate
  * limiter. Returns the response, its Retry-After in milliseconds, what creates its error if it is not a 2xx, and the token that was sent.
  */
 export async function sendRequest(
-  method: 'GET' | 'POST',
   url: URL,
   service: Service,
   signal: AbortSignal,
   send: (headers: Record<string, string>) => Promise<HttpResponse>,
-  body?: Pick<TriggerBody, 'length' | 'workflowId' | 'inputs'>,
+  request: HttpErrorInfo['request'],
 ) {
   const { gate, events, credentials, userAgent, clock } = service;
   await gate?.acquire(signal);
-  events.request(method, url.href, body?.length);
+  const body = 'runId' in request ? undefined : request;
+  events.request(body === undefined ? 'GET' : 'POST', url.href, body?.length);
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,
@@ -149,15 +106,12 @@ export async function sendRequest(
   // Made only where it is thrown: another attempt to read the token changes what is known of its source.
   const createError = () =>
     new HttpError({
-      method,
       url: url.href,
       status,
       message: errorMessage(response.body, response.isWhole),
       location: redactTarget(headers.location, url),
-      isRunLocation: method === 'POST' && isBelow(headers.location, url),
-      bodyBytes: body?.length,
-      workflowId: body?.workflowId,
-      inputs: body?.inputs.map(({ name }) => name),
+      isRunLocation: body !== undefined && isBelow(headers.location, url),
+      request,
       tokenSource: credentials.source,
       retryAfter,
       requestId: requestIdOf(response, url.pathname),

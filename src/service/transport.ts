@@ -6,10 +6,9 @@ import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { Connector, faultOf, type Route } from './connect.js';
-import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
+import { Connector, type Route } from './connect.js';
+import { faultOf, NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
 import { type HttpResponse, ResponseReader } from './read-response.js';
-import { requestIdOf } from './response-facts.js';
 import { MAX_HEAD, ResponseHead } from './response-head.js';
 import type { ResponsePlace } from './response-memory.js';
 import { Deadline, StallTimer } from './time-limits.js';
@@ -153,7 +152,9 @@ export class Transport {
       const received = (await reader.decodedReceived()) ?? connection.head?.received;
       if (received !== undefined) {
         const isBroken = reader.received !== undefined && failure !== error;
-        throw withReceived(failure, isBroken ? 'truncated' : failure.fault, received);
+        // It may contain the id of a run.
+        const { fault, details, cause } = failure;
+        throw new NetworkError(isBroken ? 'truncated' : fault, { ...details, received }, { cause });
       }
       // undici says nothing of the alert that ended a connection.
       const { alert: code } = connection;
@@ -215,12 +216,6 @@ class Connection {
       },
     });
   }
-}
-
-/** Adds what has arrived of a 2xx to the error: it may contain the id of a run. */
-function withReceived({ details, cause }: NetworkError, fault: NetworkFault, received: ReceivedResponse) {
-  const all = { ...details, status: received.status, received, requestId: requestIdOf(received) };
-  return new NetworkError(fault, all, { cause });
 }
 
 /** Converts an error of undici to a NetworkError, with `fallback` for an unspecific one; returns any other error unchanged. */

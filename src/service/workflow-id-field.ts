@@ -25,20 +25,11 @@ const NAMES_FIELD = /wor(fk|kf)low_?id/i;
 const UNWANTED_FIELD =
   /\b(unknown|unexpected|additional|unrecogni[sz]ed|extra(neous)?)\b.{0,40}\b(fields?|propert(y|ies)|keys?|members?|attributes?|parameters?)\b/i;
 
-/** A message about the inputs of the trigger; "invalid inputs" and "extra inputs" can be about its other fields too. */
-const NAMES_INPUTS = /(?<!\b(?:invalid|extra) )\binputs\b/i;
-
 /**
- * Returns what an HTTP error says about the variant that was sent: `rejected` if the message names the field or mentions
- * unknown fields, so that another variant is worth trying; undefined if it is about the inputs; `possible` for any other
- * 400 or 422. Only `rejected` is tried again, because the others may come after a run was created.
+ * Returns whether an error says that the variant of the field is wrong: the message of a 400 or 422 names the field, or
+ * mentions unknown fields. Only then is another variant sent, because any other error may come after a run was created.
  */
-export function getVariantHint({
-  info: { status, message = '' },
-}: HttpError): 'rejected' | 'possible' | undefined {
-  if (status !== 400 && status !== 422) return undefined;
-  const isAboutField =
-    NAMES_FIELD.test(message) || (UNWANTED_FIELD.test(message) && !/\binputs?\b/i.test(message));
-  if (isAboutField) return 'rejected';
-  return NAMES_INPUTS.test(message) ? undefined : 'possible';
+export function blamesField({ info: { status, message = '' } }: HttpError): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return NAMES_FIELD.test(message) || (UNWANTED_FIELD.test(message) && !/\binputs?\b/i.test(message));
 }

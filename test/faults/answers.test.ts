@@ -1,6 +1,5 @@
 /** Faults after the request has been sent completely, and responses that reject it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startBatchService } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -265,14 +264,6 @@ describe('run: responses that reject a trigger', () => {
       5,
       'rejected the trigger (400)\n| bad amount\n',
     ],
-    [
-      'a 400 response of nginx, which requires a client certificate (fault 18)',
-      respond(400, '<title>400 No required SSL certificate was sent</title>', {
-        'content-type': 'text/html',
-      }),
-      5,
-      '\n  Set certFile and keyFile in a profile; see wfr help config.\n',
-    ],
     ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
     [
       'a 401 response (fault 19)',
@@ -290,7 +281,7 @@ describe('run: responses that reject a trigger', () => {
       'a 404 response (fault 20)',
       respond(404),
       5,
-      '/runs (404)\n  "w" is no UUID; names of workflows come from a profile of the config file: see wfr help config',
+      '/runs (404)\n  "w" is no UUID; names of workflows come from a profile: see wfr help config',
     ],
     [
       'a 404 response about the workflow (fault 20)',
@@ -312,7 +303,7 @@ describe('run: responses that reject a trigger', () => {
     [
       422,
       [
-        'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
+        'wfr run --dry-run shows what would be sent; --workflow-id-field chooses the spelling of the field of the workflow.',
       ],
     ],
   ])('run: a %i of a workflow that is a UUID suggests what to check (fault 20)', async (status, hints) => {
@@ -325,24 +316,6 @@ describe('run: responses that reject a trigger', () => {
     expect(exitCode).toBe(5);
     expect(errorData(stderr).hints).toEqual(hints);
   });
-
-  test.each<[message: string, inputs: string[], hints: string[]]>([
-    [
-      'inputs.customer is missing; inputs.custmer is unknown',
-      ['custmer=ACME', 'n:=1'],
-      ['Inputs that were sent: custmer, n.'],
-    ],
-    ['the text is too long', ['scan=scan.pdf'], []],
-    ['the inputs are not complete', [], ['No input was sent; see wfr help inputs.']],
-    ['inputs.scan must be a document', ['scan=no file'], ['Inputs that were sent: scan.']],
-  ])(
-    'run: a 422 with the message %j for %j lists the inputs if it is about them',
-    async (message, inputs, hints) => {
-      const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message }));
-      const { stderr } = await wfr(['run', 'w', ...inputs, '--workflow-id-field', 'both', '--json']);
-      expect(errorData(stderr).hints.slice(0, -1)).toEqual(hints);
-    },
-  );
 
   test('run: a 429 with Retry-After is retried three times after that wait, then exits 7 (fault 24)', async () => {
     const { exitCode, posts, stderr, gaps } = await runAgainst(

@@ -57,7 +57,7 @@ describe('run: a proxy that works', () => {
       HTTP_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
     });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('is not trusted: it is self-signed');
+    expect(stderr).toContain('is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)');
     expect(proxy.tunnels).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe('run: a proxy that fails', () => {
       });
       expect(exitCode).toBe(7);
       expect(stderr).toContain(
-        `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}; no run was created`,
+        `the proxy 127.0.0.1:${proxy.port} rejected the tunnel (${status}); no run was created`,
       );
       expect(stderr).not.toContain(PASSWORD);
       expect(proxy.tunnels.length).toBe(1);

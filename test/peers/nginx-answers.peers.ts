@@ -106,8 +106,7 @@ test('nginx: http to a TLS port exits 5 with the message of nginx after one requ
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
     'wfr: error: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
-      '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.\n' +
-      '  If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.\n',
+      '  wfr run --dry-run shows what would be sent; --workflow-id-field chooses the spelling of the field of the workflow.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
 });

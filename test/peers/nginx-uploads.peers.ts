@@ -90,8 +90,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
-            '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
+            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -113,8 +112,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n' +
-            '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
+            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));

@@ -101,7 +101,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
       const { exitCode, stdout, stderr } = await run(through(tinyproxy, nginx, scheme, credentials));
       expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
       expect(stderr).toContain(
-        `wfr: error: the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with ${status}; no run was created\n`,
+        `wfr: error: the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel (${status}); no run was created\n`,
       );
       expect(stderr).not.toMatch(SECRET);
       expect(tinyproxy.tunnels().length).toBe(1);
@@ -132,7 +132,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
     const tinyproxy = await startTinyproxy('ConnectPort 1');
     const { exitCode, stderr } = await run(through(tinyproxy, nginx, scheme));
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 403;`);
+    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel (403);`);
   });
 
   test('tinyproxy: an nginx that does not run exits 7 with the status of the proxy', async () => {
@@ -141,7 +141,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
     await nginx.quit();
     const { exitCode, stderr } = await run(through(tinyproxy, nginx, scheme));
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 500;`);
+    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel (500);`);
   });
 
   // If nginx closes at once (lingering_close off), tinyproxy itself may lose the response.

@@ -7,6 +7,12 @@ import { NoRoomError, type ResponsePlace } from '../../src/service/response-memo
 import { VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun } from '../helpers/service.js';
 
+const responseOf = (run: object) => ({
+  status: 200,
+  headers: {},
+  body: Buffer.from(JSON.stringify(run)),
+});
+
 test('the wait for room in memory does not count as time in which a run cannot be read', async () => {
   const clock = new VirtualClock();
   const lost = () => new NetworkError('reset', { host: 'service.test:443' });
@@ -14,7 +20,7 @@ test('the wait for room in memory does not count as time in which a run cannot b
   const poll = async () => {
     const failure = failures.shift();
     if (failure !== undefined) throw failure;
-    return { run: parseRun(Buffer.from(JSON.stringify(aFinishedRun()))), retryAfter: undefined };
+    return { run: parseRun(responseOf(aFinishedRun())), retryAfter: undefined };
   };
   const place = { waitForRoom: () => clock.sleep(6 * 60_000), hold() {}, end() {} };
   const changes = followRun('run-1', {
@@ -22,7 +28,7 @@ test('the wait for room in memory does not count as time in which a run cannot b
     place: place as unknown as ResponsePlace,
     clock,
     signal: new AbortController().signal,
-    accepted: parseRun(Buffer.from(JSON.stringify(aRun()))),
+    accepted: parseRun(responseOf(aRun())),
     ...{ interval: 1_000, growth: 1, maxInterval: 1_000, timeout: undefined },
   });
   const statuses: (string | undefined)[] = [];

@@ -17,7 +17,7 @@ import {
 } from '../../runs/log/once-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
-import { CHECK_FIRST, NoSuchRunError } from '../../service/errors.js';
+import { CHECK_FIRST } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { comparableId } from '../../text/url.js';
@@ -140,7 +140,7 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
-  if (run === undefined && !(thrown instanceof NoSuchRunError)) throw thrown;
+  if (run === undefined && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
   if (run !== undefined && hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, run });
 }
 

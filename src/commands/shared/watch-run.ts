@@ -1,10 +1,9 @@
 /** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import type { WfrError } from '../../errors.js';
+import { WfrError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import { NoSuchRunError } from '../../service/errors.js';
 import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
 import type { ResponsePlace } from '../../service/response-memory.js';
@@ -86,7 +85,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       if (options.stopAtFirst) break;
     }
   } catch (error) {
-    thrown = error instanceof NoSuchRunError ? (lost ?? error) : error;
+    thrown = error instanceof WfrError && error.code === 'no-such-run' ? (lost ?? error) : error;
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;

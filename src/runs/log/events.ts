@@ -4,7 +4,7 @@
  */
 import { BatchFileError, type Facts } from '../../errors.js';
 import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
-import { parseRun } from '../../service/parse-run.js';
+import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { parseMembers } from '../../text/json/members.js';
@@ -303,12 +303,9 @@ function parseEnded(bytes: Buffer): Members {
 const RUN_MEMBER = Buffer.from(',"run":');
 
 function parseRunOrUndefined(value: Uint8Array): Run | undefined {
-  try {
-    return parseRun(value);
-  } catch {
-    // The check of the event's members reports it.
-    return undefined;
-  }
+  // The check of the event's members reports what is no run.
+  const run = parseRunJson(value);
+  return typeof run === 'string' ? undefined : run;
 }
 
 function toReadEvent(members: Members, start: number): ReadEvent {

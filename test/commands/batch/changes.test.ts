@@ -218,7 +218,7 @@ describe('batch --each: files that change', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('batch --each: a document that changes after it was read creates nothing, and the new one is a new row (fault 123)', async () => {
+  test('batch --each: a document that changes after it was read creates nothing, and the new one is a new row (fault 103)', async () => {
     const { run, sent, write, state } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B' });
     state.onSent = () => write('b.pdf', 'B2');
     const first = await run();
