@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
-import type { Run } from '../service/run.js';
+import { outputOf, type Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
@@ -60,7 +60,7 @@ export class DocumentFolder {
     const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
     if (file === undefined) return;
     throw new UsageError([
-      `--save-documents ${folder}: has files such as ${file.name}, which documents might have to replace; choose another folder, or allow it with --force`,
+      `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
     ]);
   }
 
@@ -91,8 +91,7 @@ export class DocumentFolder {
    * with their paths in its output. Throws UnsavedDocumentError; the unchanged output then still contains every document.
    */
   async save(id: string, run: Run, name?: string) {
-    const { files, found, withPaths } = this.#find(id, run, name);
-    const warnings = this.#warnings(id, found);
+    const { files, ...saved } = this.#find(id, run, name);
     try {
       await this.folder.save(files);
     } catch (error) {
@@ -100,47 +99,39 @@ export class DocumentFolder {
         this.#conflicts.add(id);
       throw error;
     }
-    return { run: withPaths(), paths: files.map(({ path }) => path), warnings };
+    return { ...saved, paths: files.map(({ path }) => path) };
   }
 
   /** Returns a run as `save` does, and saves nothing. */
   withPaths(id: string, run: Run, name?: string): Run {
-    return this.#find(id, run, name).withPaths();
+    return this.#find(id, run, name).run;
   }
 
   #find(id: string, run: Run, name: string | undefined) {
-    const { output } = run;
-    if (output === undefined)
-      return { files: [], found: { documents: [], omitted: 0, invalid: 0 }, withPaths: () => run };
-    const found = findDocuments(output, this.limit);
+    const { json } = run;
+    const output = outputOf(run);
+    const { documents, omitted, invalid } = findDocuments(output, this.limit);
     const folder = name === undefined ? this.runFolder(id) : join(this.options.folder, name);
     const names = new FileNames();
-    const files = found.documents.map((document) => {
+    const files = documents.map((document) => {
       return { ...document, path: join(folder, names.forDocument(document.jsonPath, document.mediaType)) };
     });
-    const withPaths = () => {
-      if (files.length === 0) return run;
-      const { json } = run;
-      const saved = replaceValues(
-        output,
-        files.map(({ start, end, path }) => ({ start, end, value: path })),
-      );
-      const start = output.byteOffset - json.byteOffset;
-      const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
-      return { ...run, output: saved, json: Buffer.concat(pieces) };
-    };
-    return { files, found, withPaths };
-  }
-
-  #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
     const label = this.options.severalRuns ? `run ${id}: ` : '';
-    const saved = `only the first ${this.limit} documents are saved`;
-    return [
-      ...(invalid === 0
-        ? []
-        : [`${label}invalid base64 remains in the output: ${pluralize(invalid, 'document')}`]),
-      ...(omitted === 0 ? [] : [`${label}${saved}; ${omitted} more remain in the output`]),
-    ];
+    const warnings: string[] = [];
+    if (invalid > 0)
+      warnings.push(`${label}invalid base64 remains in the output: ${pluralize(invalid, 'document')}`);
+    if (omitted > 0)
+      warnings.push(
+        `${label}only the first ${this.limit} documents are saved; ${omitted} more remain in the output`,
+      );
+    if (files.length === 0) return { files, warnings, run };
+    const saved = replaceValues(
+      output,
+      files.map(({ start, end, path }) => ({ start, end, value: path })),
+    );
+    const start = output.byteOffset - json.byteOffset;
+    const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
+    return { files, warnings, run: { ...run, output: saved, json: Buffer.concat(pieces) } };
   }
 }
 
@@ -169,37 +160,31 @@ const LETTER_D = 0x64;
 function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
   const found: FoundDocuments = { documents: [], omitted: 0, invalid: 0 };
   const scanner = new JsonScanner(json);
-  /** Of each level: the index in an array; or in an object, the offset of the name, which is negative. */
-  const place = new Int32Array(MAX_LEVELS);
+  /** Of each level: the index in an array, or the name in an object, as it is in the text. */
+  const place: (number | Uint8Array)[] = [];
   while (scanner.next()) {
     const { token, start, end, depth } = scanner;
     const level = depth - 1;
+    const segment = place[level];
     if (token === 'string') {
       // Millions of other strings must not be decoded.
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(json.subarray(start, end));
       if (uri === 'invalid') found.invalid++;
       else if (uri !== undefined && found.documents.length === limit) found.omitted++;
-      else if (uri !== undefined)
-        found.documents.push({ start, end, jsonPath: pathOf(json, place.subarray(0, depth)), ...uri });
-    } else if (level >= MAX_LEVELS) continue;
-    else if (token === '{') place[level] = -1;
-    else if (token === '[') place[level] = 0;
-    else if (token === 'key') place[level] = -start;
-    else if (token === ',' && (place[level] as number) >= 0) place[level] = (place[level] as number) + 1;
+      else if (uri !== undefined) {
+        const jsonPath = place.slice(0, Math.min(depth, MAX_LEVELS)).map(toSegment);
+        found.documents.push({ start, end, jsonPath, ...uri });
+      }
+    } else if (token === '[') place[level] = 0;
+    else if (token === 'key') place[level] = json.subarray(start, end);
+    else if (token === ',' && typeof segment === 'number') place[level] = segment + 1;
   }
   return found;
 }
 
-/** Returns the names and indexes that lead to a string. */
-function pathOf(json: Uint8Array, place: Int32Array): JsonPath {
-  return Array.from(place, (segment) => {
-    if (segment >= 0) return segment;
-    const key = new JsonScanner(json.subarray(-segment));
-    key.next();
-    return decodeStart(json.subarray(-segment, -segment + key.end), MAX_NAME);
-  });
-}
+const toSegment = (segment: number | Uint8Array) =>
+  typeof segment === 'number' ? segment : decodeStart(segment, MAX_NAME);
 
 interface DataUri {
   /** `type/subtype`, in lower case. */

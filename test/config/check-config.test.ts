@@ -36,7 +36,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'single quotes',
     "{'profiles': {}}",
-    '1:2: not JSON: expected a name in double quotes, or }; write text in double quotes',
+    '1:2: not JSON: expected a name in double quotes, or }; write text and names in double quotes',
   ],
   [
     'a bare word',

@@ -309,7 +309,7 @@ describe('--save-documents', () => {
     const { stderr, exitCode } = await run();
     expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
     expect(stderr).toMatch(
-      /--save-documents out: has files such as [abcd](\.txt)?, which .*; choose another folder, or allow it with --force\n/,
+      /--save-documents out: has files that documents could replace, such as [abcd](\.txt)?; use another folder, or --force\n/,
     );
     expect((await run('--force')).exitCode).toBe(0);
     expect(readFileSync(join(world.cwd, 'out/a.txt'), 'utf8')).toBe('new');

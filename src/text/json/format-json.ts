@@ -1,6 +1,6 @@
 /** Formats JSON text byte for byte: only white space changes, and unsafe code points are escaped. */
 import { escapeCodePoint, escapeControls, isUnsafe } from '../sanitize.js';
-import { decodedPieces } from './members.js';
+import { decodeBlocks } from './members.js';
 import { isPlain, viewOf } from './scanner.js';
 
 /** The control sequences that begin the tokens that have a color, and the one that ends them all. */
@@ -12,14 +12,20 @@ export interface JsonColors {
   end: string;
 }
 
+const NO_COLORS: JsonColors = { key: '', string: '', null: '', punctuation: '', end: '' };
+
 /** Formats valid JSON (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
 export function formatJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(json, true, colors);
+  return format(new Formatter(json, true, colors));
 }
 
 /** Formats valid JSON (UTF-8) on one line, with a line feed at the end; yields chunks. */
 export function compactJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(json, false, colors);
+  return format(new Formatter(json, false, colors));
+}
+
+function* format(formatter: Formatter) {
+  while (formatter.offset < formatter.json.length) yield formatter.fill();
 }
 
 const CHUNK_SIZE = 128 * 1024;
@@ -30,104 +36,105 @@ const MARGIN = 512;
 
 const QUOTE = 0x22;
 const HASH = 0x23;
-const COMMA = 0x2c;
-const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 
 /** What begins at a byte between strings. */
-const [SCALAR, SPACE, OPEN, CLOSE, COMMA_OR_COLON, STRING] = [0, 1, 2, 3, 4, 5];
+const [SCALAR, SPACE, OPEN, CLOSE, COMMA, COLON] = [0, 1, 2, 3, 4, 5];
 const KINDS = new Uint8Array(256);
-for (const byte of Buffer.from(' \t\r\n')) KINDS[byte] = SPACE;
-for (const byte of Buffer.from('{[')) KINDS[byte] = OPEN;
-for (const byte of Buffer.from('}]')) KINDS[byte] = CLOSE;
-for (const byte of Buffer.from(',:')) KINDS[byte] = COMMA_OR_COLON;
-KINDS[QUOTE] = STRING;
+for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entries())
+  for (const byte of Buffer.from(characters)) KINDS[byte] = kind;
 
 /**
  * 1 for the bytes of a string that are not copied at once. With the last ones begin the unsafe code points from U+007F on,
  * such as U+00AD, U+034F, U+061C, U+115F, U+200B, U+3164, U+FEFF, U+1D173, U+E0001.
  */
 const SPECIAL = new Uint8Array(256);
-for (const byte of [QUOTE, BACKSLASH, HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3])
-  SPECIAL[byte] = 1;
-
-function* format(bytes: Uint8Array, isIndented: boolean, colors: JsonColors | undefined) {
-  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const formatter = new Formatter(json, isIndented, colors);
-  while (formatter.offset < json.length) yield formatter.fill();
-}
+for (const byte of [HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3]) SPECIAL[byte] = 1;
 
 class Formatter {
   offset = 0;
-  private depth = 0;
-  private isInString = false;
-  private out!: Buffer;
-  private outView!: DataView;
-  private used = 0;
-  private readonly view: DataView;
+  #depth = 0;
+  #isInString = false;
+  #out!: Buffer;
+  #outView!: DataView;
+  #used = 0;
+  readonly #view: DataView;
+  readonly #isIndented: boolean;
+  readonly #colors: JsonColors;
 
   constructor(
-    private readonly json: Buffer,
-    private readonly isIndented: boolean,
-    private readonly colors: JsonColors | undefined,
+    readonly json: Uint8Array,
+    isIndented: boolean,
+    colors = NO_COLORS,
   ) {
-    this.view = viewOf(json);
+    this.#view = viewOf(json);
+    this.#isIndented = isIndented;
+    this.#colors = colors;
   }
 
   /** Returns the next chunk. */
   fill(): Buffer {
-    const { json, colors } = this;
+    const { json } = this;
     const end = json.length;
     // White space, colors and escapes may double the text.
     const full = Math.min(CHUNK_SIZE, 2 * end);
-    this.out = Buffer.allocUnsafe(full + MARGIN);
-    this.outView = viewOf(this.out);
-    this.used = 0;
-    if (this.isInString) this.copyString(full);
-    while (this.offset < end && this.used <= full && !this.isInString) {
-      const byte = json[this.offset] as number;
-      switch (KINDS[byte]) {
-        case SPACE:
-          this.offset++;
-          break;
-        case OPEN:
-          this.punctuate(byte);
-          while (KINDS[json[this.offset] as number] === SPACE) this.offset++;
-          if (KINDS[json[this.offset] as number] === CLOSE) this.punctuate(json[this.offset] as number);
-          else this.breakLine(++this.depth);
-          break;
-        case CLOSE:
-          this.breakLine(--this.depth);
-          this.punctuate(byte);
-          break;
-        case COMMA_OR_COLON:
-          this.punctuate(byte);
-          if (byte === COMMA) this.breakLine(this.depth);
-          else if (this.isIndented) this.out[this.used++] = 0x20;
-          break;
-        case STRING:
-          if (colors !== undefined) this.write(isKey(json, this.offset) ? colors.key : colors.string);
-          this.out[this.used++] = byte;
-          this.offset++;
-          this.copyString(full);
-          break;
-        default:
-          if (byte === LETTER_N) this.write(colors?.null ?? '');
-          this.copyScalar();
-          if (byte === LETTER_N) this.write(colors?.end ?? '');
-      }
+    this.#out = Buffer.allocUnsafe(full + MARGIN);
+    this.#outView = viewOf(this.#out);
+    this.#used = 0;
+    while (this.offset < end && this.#used <= full) {
+      if (this.#isInString) this.#copyString(full);
+      else this.#copyToken(KINDS[json[this.offset] as number]);
     }
-    if (this.offset === end) this.out[this.used++] = 0x0a;
-    return this.out.subarray(0, this.used);
+    if (this.offset === end) this.#write('\n');
+    return this.#out.subarray(0, this.#used);
+  }
+
+  /** Copies a token between strings, or a byte of a number; of a string, its first byte. */
+  #copyToken(kind: number | undefined): void {
+    const { json } = this;
+    const colors = this.#colors;
+    switch (kind) {
+      case SCALAR:
+        if (json[this.offset] !== LETTER_N) return this.#copy();
+        this.#write(`${colors.null}null${colors.end}`);
+        this.offset += 4;
+        break;
+      case SPACE:
+        this.offset++;
+        break;
+      case OPEN:
+        this.#punctuate();
+        while (KINDS[json[this.offset] as number] === SPACE) this.offset++;
+        if (KINDS[json[this.offset] as number] === CLOSE) this.#punctuate();
+        else this.#breakLine(++this.#depth);
+        break;
+      case CLOSE:
+        this.#breakLine(--this.#depth);
+        this.#punctuate();
+        break;
+      case COMMA:
+        this.#punctuate();
+        this.#breakLine(this.#depth);
+        break;
+      case COLON:
+        this.#punctuate();
+        if (this.#isIndented) this.#write(' ');
+        break;
+      default:
+        if (colors !== NO_COLORS) this.#write(isKey(json, this.offset) ? colors.key : colors.string);
+        this.#copy();
+        this.#isInString = true;
+    }
   }
 
   /** Copies a string from its first character on, until the chunk is full. */
-  private copyString(full: number): void {
-    const { json, view, out, outView } = this;
+  #copyString(full: number): void {
+    const { json } = this;
+    const [view, out, outView] = [this.#view, this.#out, this.#outView];
     const end = json.length;
-    let { offset, used } = this;
-    this.isInString = true;
+    let { offset } = this;
+    let used = this.#used;
     while (offset < end && used <= full) {
       const word = offset + 4 <= end ? view.getInt32(offset, true) : 0;
       if (isPlain(word)) {
@@ -146,44 +153,37 @@ class Formatter {
       out[used++] = byte;
       if (byte === BACKSLASH) out[used++] = json[offset++] as number;
       if (byte !== QUOTE) continue;
-      this.isInString = false;
+      this.#isInString = false;
       break;
     }
     this.offset = offset;
-    this.used = used;
-    if (!this.isInString && this.colors !== undefined) this.write(this.colors.end);
+    this.#used = used;
+    if (!this.#isInString) this.#write(this.#colors.end);
   }
 
-  /** Copies a literal, or as much of a number as surely fits. */
-  private copyScalar(): void {
-    const { json, out } = this;
-    const end = Math.min(json.length, this.offset + MARGIN / 2);
-    let { offset, used } = this;
-    do out[used++] = json[offset++] as number;
-    while (offset < end && KINDS[json[offset] as number] === SCALAR);
-    this.offset = offset;
-    this.used = used;
+  /** Copies one byte. */
+  #copy(): void {
+    this.#out[this.#used++] = this.json[this.offset++] as number;
   }
 
-  private punctuate(byte: number): void {
-    if (this.colors !== undefined) this.write(this.colors.punctuation);
-    this.out[this.used++] = byte;
-    this.offset++;
-    if (this.colors !== undefined) this.write(this.colors.end);
+  #punctuate(): void {
+    this.#write(this.#colors.punctuation);
+    this.#copy();
+    this.#write(this.#colors.end);
   }
 
-  private breakLine(depth: number): void {
-    if (!this.isIndented) return;
-    const { out, outView, used } = this;
-    out[used] = 0x0a;
-    const end = used + 1 + Math.min(2 * depth, MAX_INDENT);
+  #breakLine(depth: number): void {
+    if (!this.#isIndented) return;
+    let at = this.#used + 1;
+    this.#out[this.#used] = 0x0a;
+    const end = at + Math.min(2 * depth, MAX_INDENT);
     // Four spaces at a time: what is written beyond the end is overwritten.
-    for (let at = used + 1; at < end; at += 4) outView.setInt32(at, 0x20202020);
-    this.used = end;
+    for (; at < end; at += 4) this.#outView.setInt32(at, 0x20202020);
+    this.#used = end;
   }
 
-  private write(text: string): void {
-    for (let index = 0; index < text.length; index++) this.out[this.used++] = text.charCodeAt(index);
+  #write(text: string): void {
+    for (let index = 0; index < text.length; index++) this.#out[this.#used++] = text.charCodeAt(index);
   }
 }
 
@@ -193,7 +193,7 @@ function isKey(json: Uint8Array, offset: number): boolean {
   while (end < json.length && json[end] !== QUOTE) end += json[end] === BACKSLASH ? 2 : 1;
   do end++;
   while (KINDS[json[end] as number] === SPACE);
-  return json[end] === COLON;
+  return KINDS[json[end] as number] === COLON;
 }
 
 /**
@@ -225,15 +225,11 @@ const isLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7
  * which a terminal would act on, become `\uXXXX`; returns whether there were any.
  */
 export function* rawString(token: Uint8Array): Generator<Buffer, boolean, void> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let hasEscapes = false;
-  for (const piece of decodedPieces(token)) {
-    for (let start = 0; start < piece.length; start += CHUNK_SIZE) {
-      const text = decoder.decode(piece.subarray(start, start + CHUNK_SIZE), { stream: true });
-      const escaped = escapeControls(text);
-      hasEscapes ||= escaped !== text;
-      yield Buffer.from(escaped);
-    }
+  for (const text of decodeBlocks(token)) {
+    const escaped = escapeControls(text);
+    hasEscapes ||= escaped !== text;
+    yield Buffer.from(escaped);
   }
   yield Buffer.from('\n');
   return hasEscapes;

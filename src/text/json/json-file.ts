@@ -121,10 +121,9 @@ export function findPositions(bytes: Uint8Array) {
 /** How to fix unexpected text: what other formats allow, and common typos. */
 const FIXES: readonly (readonly [text: RegExp, fix: string])[] = [
   [/^(\/[*/]|#)/, 'JSON has no comments: remove this one'],
-  [/^'/, 'write text in double quotes'],
   [/^[}\]]/, 'remove it or the comma before it, or add what is missing'],
   [/^\\/, 'write \\\\ for a backslash'],
-  [/^[A-Za-z_$]/, 'write text and names in double quotes'],
+  [/^['A-Za-z_$]/, 'write text and names in double quotes'],
 ];
 
 function describeSyntaxError({ offset, reason }: JsonSyntaxError, bytes: Buffer): string {

@@ -7,10 +7,11 @@ export interface Member {
   value: Uint8Array;
 }
 
-const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
-/** Bytes with escapes that are decoded at once. */
-const MAX_ESCAPED = 64 * 1024;
+/** Bytes of a string that are decoded at once. */
+const BLOCK_SIZE = 64 * 1024;
+/** What begins an escape at the end of a text, or the pair of escapes of a character beyond U+FFFF. */
+const PARTIAL_ESCAPE =
+  /(?=\\(?:u[\da-f]{0,3}|ud[89ab][\da-f]{2}(?:\\(?:u[\da-f]{0,3})?)?)?$)(?<=(?<!\\)(?:\\\\)*).+/i;
 
 /** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
@@ -20,60 +21,30 @@ export function decodeString(token: Uint8Array): string {
 
 /** Decodes a JSON string token to UTF-8, without a string of its length, which the heap may not have room for. */
 export function decodeStringBytes(token: Uint8Array): Buffer {
-  return Buffer.concat([...decodedPieces(token)]);
+  const bytes = Buffer.allocUnsafe(token.length);
+  let used = 0;
+  for (const text of decodeBlocks(token)) used += bytes.write(text, used);
+  return bytes.subarray(0, used);
 }
 
-/** Decodes a JSON string token to UTF-8; yields pieces: long ones without escapes are not copied. */
-export function* decodedPieces(token: Uint8Array): Generator<Uint8Array, void, void> {
+/** Decodes a JSON string token; yields the text of one block after the other, in whole characters. */
+export function* decodeBlocks(token: Uint8Array, size = BLOCK_SIZE): Generator<string, void, void> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const end = token.length - 1;
-  for (let offset = 1; offset < end; ) {
-    const plainEnd = nextEscape(token, offset);
-    yield token.subarray(offset, plainEnd);
-    offset = endOfEscapes(token, plainEnd);
-    const escaped = Buffer.from(token.subarray(plainEnd, offset)).toString('utf8');
-    yield Buffer.from(JSON.parse(`"${escaped}"`) as string);
+  let rest = '';
+  for (let offset = 1; offset < end; offset += size) {
+    const stop = Math.min(offset + size, end);
+    const text = rest + decoder.decode(token.subarray(offset, stop), { stream: true });
+    [rest = ''] = (stop < end && PARTIAL_ESCAPE.exec(text)) || [];
+    yield JSON.parse(`"${text.slice(0, text.length - rest.length)}"`) as string;
   }
-}
-
-/** Returns the offset of the next escape in a string token, or of its end. */
-function nextEscape(token: Uint8Array, offset: number): number {
-  const backslash = token.indexOf(BACKSLASH, offset);
-  return backslash < 0 ? token.length - 1 : backslash;
-}
-
-/** Returns the offset after the escape at `start` and those that follow closely, with the text between them. */
-function endOfEscapes(token: Uint8Array, start: number): number {
-  const limit = Math.min(start + MAX_ESCAPED, token.length - 1);
-  let end = start;
-  for (let next = start; next < limit; next = nextEscape(token, end)) {
-    end = endOfCharacter(token, next);
-    // A character beyond U+FFFF is a pair of escapes.
-    if (isHighSurrogate(token, next) && end < token.length - 1) end = endOfCharacter(token, end);
-  }
-  return end;
-}
-
-/** Returns whether an escape is one of \ud800 to \udbff. */
-function isHighSurrogate(token: Uint8Array, start: number): boolean {
-  if (token[start + 1] !== LETTER_U || ((token[start + 2] ?? 0) | 0x20) !== 0x64) return false;
-  return /[89ab]/i.test(String.fromCharCode(token[start + 3] ?? 0));
 }
 
 /** Decodes at most `maxBytes` of a JSON string token, so that a text of any length takes little memory; "…" marks a cut. */
 export function decodeStart(token: Uint8Array, maxBytes: number): string {
   if (token.length - 2 <= maxBytes) return decodeString(token);
-  let end = 1;
-  for (let next = end; next <= maxBytes + 1; next = endOfCharacter(token, next)) end = next;
-  const start = decodeString(Buffer.concat([token.subarray(0, end), Buffer.from('"')]));
+  const [start = ''] = decodeBlocks(token, maxBytes);
   return `${start.toWellFormed()}…`;
-}
-
-/** Returns the offset after the character or escape that begins at `offset` of a string token. */
-function endOfCharacter(token: Uint8Array, offset: number): number {
-  if (token[offset] === BACKSLASH) return offset + (token[offset + 1] === LETTER_U ? 6 : 2);
-  let end = offset + 1;
-  while (((token[end] ?? 0) & 0xc0) === 0x80) end++;
-  return end;
 }
 
 /** A text that replaces the value at the bytes `[start, end)`. */
