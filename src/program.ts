@@ -99,7 +99,9 @@ function createProgram(
     })
     .addHelpText('after', EXAMPLES);
   throwFrom(program);
-  addHiddenGlobalFlags(program);
+  // Defining them would take half a millisecond at every start.
+  const [first = ''] = args;
+  if (/^-(?!h$|-help$)/.test(first) || first === COMPLETE.name) addHiddenGlobalFlags(program);
   const isReference = args.includes(HELP.name) && args.includes('--json');
   const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
     const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
