@@ -63,7 +63,7 @@ function loadFromFile() {
   const { realpathSync } = require('node:fs');
   const { dirname, join } = require('node:path');
   // With --preserve-symlinks-main, __filename is the link on PATH.
-  return require(join(dirname(realpathSync(__filename)), '../dist/main.js'));
+  return require(join(dirname(realpathSync.native(__filename)), '../dist/main.js'));
 }
 
 /** Escapes what a terminal or a CI log would act on. wfr's own sanitizer may be what could not be loaded. */
@@ -109,8 +109,8 @@ function openOwnFolder(parent, name) {
   const exists = (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   try {
     const above = exists(parent)
-      ? realpathSync(parent)
-      : join(realpathSync(dirname(parent)), basename(parent));
+      ? realpathSync.native(parent)
+      : join(realpathSync.native(dirname(parent)), basename(parent));
     const folder = join(above, name);
     // Not with `recursive`, which never returns in /proc.
     for (const path of [above, folder]) {
