@@ -27,8 +27,8 @@ const bundle = await rolldown({
     !isOneFile && requireFallbackLate(),
     leaveOutMaps(),
     compileEagerly(),
-    escapeNonAscii(),
-    isOneFile && requireLate(),
+    shrinkFiles(),
+    requireLate(),
     addPackageFiles(),
   ],
   // On a slow machine, they would be a warning.
@@ -193,30 +193,36 @@ function compileEagerly() {
   };
 }
 
-/** Escapes letters beyond ASCII: with one of them, V8 holds the whole file as UTF-16, which is slower to decode and hash. */
-function escapeNonAscii() {
+/**
+ * Escapes letters beyond ASCII: with one of them, V8 holds the whole file as UTF-16, which is slower to decode and hash.
+ * Exports values where rolldown exports getters: no variable changes after another file can have imported it.
+ */
+function shrinkFiles() {
+  const GETTER = /^Object\.defineProperty\(exports, "(\w+)", \{[^{}]+\{\s+return (\w+);\s+\}\n\}\);$/gm;
   const escaped = (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return {
-    name: 'escape-non-ascii',
+    name: 'shrink-files',
     generateBundle(_options, bundle) {
-      for (const chunk of Object.values(bundle)) chunk.code &&= chunk.code.replaceAll(/[^\0-\x7f]/g, escaped);
+      for (const chunk of Object.values(bundle))
+        chunk.code &&= chunk.code.replaceAll(/[^\0-\x7f]/g, escaped).replaceAll(GETTER, 'exports.$1 = $2;');
     },
   };
 }
 
-/** Requires a module of Node where it is used. rolldown does so at the start of the file, which would load half of Node. */
+/**
+ * Requires modules of Node where they are used. rolldown does so at the start of the file: that of an executable would load
+ * half of Node, and every command a module that most of them never use.
+ */
 function requireLate() {
-  const AT_START = /^let (node_\w+) = require\("([\w:/]+)"\);\n(?!\1 = )/gm;
+  const ids = isOneFile ? '[\\w:/]+' : 'node:fs/promises';
+  const AT_START = new RegExp(`^let (node_\\w+) = require\\("(${ids})"\\);\\n(?!\\1 = )`, 'gm');
   return {
     name: 'require-late',
     renderChunk(code) {
       const names = new Map(Array.from(code.matchAll(AT_START), ([, name, id]) => [name, id]));
-      const uses = new RegExp(`(?<![.\\w])(${[...names.keys()].join('|')})\\.`, 'g');
       // With parentheses, because `new require("node:net").Socket()` would call what it should construct.
-      const late = code
-        .replaceAll(AT_START, '')
-        .replaceAll(uses, (_, name) => `(require("${names.get(name)}")).`);
-      return { code: late, map: null };
+      const late = (use, name) => (names.has(name) ? `(require("${names.get(name)}")).` : use);
+      return { code: code.replaceAll(AT_START, '').replaceAll(/(?<![.\w])(node_\w+)\./g, late), map: null };
     },
   };
 }

@@ -3,7 +3,6 @@
  * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
 
-import dns from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
@@ -190,7 +189,8 @@ function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {
 }
 
 /** Looks up localhost. Without an entry in the hosts file, a name server answers, and could lead the token elsewhere. */
-const lookUpLoopback: LookupFunction = (host, options, callback) => {
+const lookUpLoopback: LookupFunction = async (host, options, callback) => {
+  const { default: dns } = await import('node:dns');
   dns.lookup(host, options, (error, found, family) => {
     const addresses = typeof found === 'string' ? [{ address: found, family }] : (found ?? []);
     const isOurs = addresses.every(({ address }) => isLoopback(address === '::1' ? '[::1]' : address));

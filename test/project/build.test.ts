@@ -94,10 +94,21 @@ describe('the build', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
   });
 
-  test('status loads no file with the widths of characters, whose expressions take 10 ms to compile', () => {
-    const files = ['start', 'common', 'errors', 'status', 'transport'];
-    const texts = files.map((name) => readFileSync(join(ROOT, 'dist', `${name}.js`), 'utf8'));
+  test('status loads at most 545 kB, and nothing that only other commands need', async () => {
+    const { baseUrl } = await scriptedService(showRun(aFinishedRun()));
+    const hook = join(temporaryFolder(), 'hook.cjs');
+    const print = 'console.error(JSON.stringify([Object.keys(require.cache), process.moduleLoadList]))';
+    writeFileSync(hook, `process.on('exit', () => ${print});`);
+    const env = { WFR_BASE_URL: baseUrl, WFR_HISTORY: '0' };
+    const command = ['--require', hook, BIN, 'status', aRun().id as string];
+    const { stderr } = await start(process.execPath, command, env).ended;
+    const [files, modules] = JSON.parse(stderr.trim()) as [string[], string[]];
+    const loaded = files.filter((path) => path.startsWith(join(ROOT, 'dist')));
+    const texts = loaded.map((path) => readFileSync(path, 'utf8'));
+    expect(texts.join('').length).toBeLessThanOrEqual(545_000);
+    // The expressions for the widths of characters take 10 ms to compile.
     expect(texts.filter((text) => text.includes('RGI_Emoji'))).toEqual([]);
+    expect(modules.filter((name) => /^NativeModule (dns|fs\/promises|tls|zlib)$/.test(name))).toEqual([]);
   });
 
   test('no file asks for its own path, which it does not have inside an executable', () => {
