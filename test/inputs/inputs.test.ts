@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -220,6 +220,30 @@ describe('inputs: standard input', () => {
   test('inputs: a document from standard input is no file that is named -', async () => {
     const { inputs } = await send(['a@-;type=a/b', '--report', 'json=./-'], {}, { stdin: PDF });
     expect(inputs).toEqual({ a: dataUri('a/b', PDF) });
+  });
+
+  test.skipIf(LACKS.procfs)('inputs: the copy of standard input is closed once it was sent', async () => {
+    const copies = () => {
+      const paths = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+      // The descriptor of the folder itself is closed by now.
+      return paths
+        .filter((path) => lstatSync(path, { throwIfNoEntry: false }))
+        .map((path) => readlinkSync(path))
+        .filter((target) => /\bwfr-.* \(deleted\)$/.test(target));
+    };
+    const during: string[] = [];
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      during.push(...copies());
+      reply.send(201, aRun());
+    });
+    const stdin = Readable.from([PDF]);
+    await runCli(['run', 'w', 'a@-;type=application/pdf', '--detach'], {
+      env: { WFR_BASE_URL: baseUrl },
+      stdin,
+    });
+    expect(during).toHaveLength(1);
+    expect(copies()).toEqual([]);
   });
 
   test('inputs: a document from standard input without a media type is rejected with the fix', async () => {

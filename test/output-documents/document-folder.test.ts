@@ -382,6 +382,16 @@ describe('--save-documents', () => {
     expect(stderr.split('\n')).toContain(`To watch it: ${command}`);
   });
 
+  test('--report: a run whose documents could not be saved is not written', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out/d.txt'), { recursive: true });
+    const flags = ['--save-documents', 'out', '--force', '--report', 'json=report.json'];
+    const { exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
+    expect(exitCode).toBe(74);
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8'));
+    expect(runs).toMatchObject([{ id: 'run-1', exitCode: 74, outcome: 'not written' }]);
+  });
+
   test.skipIf(LACKS.bash)(
     '--save-documents: after a full disk, the suggested command saves everything',
     async () => {
