@@ -29,23 +29,12 @@ export interface ConfigFile {
 export const CONFIG_FILE: Schema = {
   type: 'object',
   title: 'an object with profiles, such as {"profiles": {}}',
-  description:
-    'Settings of wfr. They contain no secret: the access token is in a separate file, or printed by a command.',
   properties: {
-    $schema: {
-      type: 'string',
-      title: 'the location of this schema',
-      description: 'Lets an editor complete and check the file.',
-    },
-    defaultProfile: {
-      type: 'string',
-      title: 'the name of a profile',
-      description: 'The profile to use when neither --profile nor WFR_PROFILE names one.',
-    },
+    $schema: { type: 'string', title: 'the location of this schema' },
+    defaultProfile: { type: 'string', title: 'the name of a profile' },
     profiles: {
       type: 'object',
       title: 'an object of profiles by name',
-      description: 'Profiles by name, for --profile and WFR_PROFILE.',
       propertyNames: {
         type: 'string',
         title: 'a profile name that is not empty and does not start with "-"',
@@ -54,7 +43,6 @@ export const CONFIG_FILE: Schema = {
       additionalProperties: {
         type: 'object',
         title: 'a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}',
-        description: 'A service, how to connect to it, and its workflows.',
         properties: SETTINGS,
         check: checkProfile,
       },

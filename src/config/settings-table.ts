@@ -1,6 +1,7 @@
 /**
  * The settings of a profile, each described once. Validation, error messages, flags and variables, defaults,
- * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
+ * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row. What
+ * it is for is said by its flag, or where the schema is made.
  */
 import { PARAMETERS_SCHEMA } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
@@ -34,132 +35,82 @@ const UUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
 
 /** Returns a setting with a text. */
-const text = (title: string, description: string, rest: Partial<Setting> = {}) =>
-  ({ ...rest, type: 'string', title, description }) as const;
+const text = (title: string, rest: Partial<Setting> = {}) => ({ ...rest, type: 'string', title }) as const;
 
 /** Returns a setting that is on or off, at the service of the profile. */
-const toggle = (description: string, rest: Partial<Setting>) =>
-  ({
-    ...rest,
-    type: 'boolean',
-    title: 'true or false',
-    description,
-    default: false,
-    requires: ['baseUrl'],
-  }) as const;
+const toggle = (rest: Partial<Setting>) =>
+  ({ ...rest, type: 'boolean', title: 'true or false', default: false, requires: ['baseUrl'] }) as const;
 
 /** Returns a setting with the path of a file for the service of the profile; the value may be the content itself. */
-const file = (content: string, description: string, rest: Partial<Setting> = {}) =>
-  text(
-    `the path of a file with ${content}`,
-    `${description} "~/" is your home folder; other paths are relative to this file. For the origin of baseUrl alone.`,
-    { pattern: WITHOUT_SECRET, requires: ['baseUrl'], isSensitive: true, ...rest },
-  );
+const file = (content: string, rest: Partial<Setting> = {}) =>
+  text(`the path of a file with ${content}`, {
+    pattern: WITHOUT_SECRET,
+    requires: ['baseUrl'],
+    isSensitive: true,
+    ...rest,
+  });
 
-const WORKFLOW_UUID = text(
-  'the UUID of a workflow, such as "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e"',
-  "The workflow's UUID, which is part of its URL.",
-  { pattern: UUID },
-);
+const WORKFLOW_UUID = text('the UUID of a workflow, such as "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e"', {
+  pattern: UUID,
+});
 
 const POLLING = DEFAULT_LIMITS.polling;
 
 const ROWS = {
-  baseUrl: text(
-    'a URL, such as "https://workflows.example.com/api/v1"',
-    'The base URL of the service, with its path prefix: https, or http to this machine.',
-    { flag: '--base-url', variable: 'WFR_BASE_URL' },
-  ),
-  tokenFile: file(
-    'the access token',
-    'A file that contains the access token and nothing else. WFR_TOKEN, the token itself, overrides it.',
-    { flag: '--token-file', variable: 'WFR_TOKEN_FILE', excludes: 'tokenCommand' },
-  ),
+  baseUrl: text('a URL, such as "https://workflows.example.com/api/v1"', {
+    flag: '--base-url',
+    variable: 'WFR_BASE_URL',
+  }),
+  tokenFile: file('the access token', {
+    flag: '--token-file',
+    variable: 'WFR_TOKEN_FILE',
+    excludes: 'tokenCommand',
+  }),
   tokenCommand: {
     type: 'array',
     title: 'a list of a command and its arguments, such as ["pass", "show", "workflows"]',
-    description:
-      'A command that prints the access token as its first line. It runs without a shell, in the folder of this file,' +
-      ' for up to 60 s, when a token is needed and again when the service rejects the token. The token is sent only to' +
-      ' the origin of baseUrl.',
     minItems: 1,
-    items: text('a string', 'The command or an argument.', { pattern: WITHOUT_SECRET, isSensitive: true }),
+    items: text('a string', { pattern: WITHOUT_SECRET, isSensitive: true }),
     requires: ['baseUrl'],
     isSensitive: true,
   },
-  allowHttp: toggle('Allow http to a host other than this machine, on a private network.', {
-    flag: '--allow-http',
-    variable: 'WFR_ALLOW_HTTP',
+  allowHttp: toggle({ flag: '--allow-http', variable: 'WFR_ALLOW_HTTP' }),
+  headerFile: file('request headers', { flag: '--header-file' }),
+  caFile: file('certificates', { flag: '--cacert' }),
+  certFile: file('a client certificate'),
+  keyFile: file('a private key', { requires: ['baseUrl', 'certFile'] }),
+  runUrl: text('a URL with {id}, such as "https://app.example.com/runs/{id}"', {
+    pattern: RUN_URL,
+    requires: ['baseUrl'],
   }),
-  headerFile: file(
-    'request headers',
-    'Request headers, one "name: value" a line, for secrets such as API keys; lines that begin with # are ignored.',
-    { flag: '--header-file' },
-  ),
-  caFile: file(
-    'certificates',
-    'Certificates in PEM, to trust in addition to those of Node.js and of the system.',
-    { flag: '--cacert' },
-  ),
-  certFile: file(
-    'a client certificate',
-    'The client certificate in PEM, followed by those that lead to its issuer, for a service that requires one.',
-  ),
-  keyFile: file(
-    'a private key',
-    'The private key of certFile in PEM, unless that file has it, too. An encrypted one asks for its passphrase.',
-    { requires: ['baseUrl', 'certFile'] },
-  ),
-  runUrl: text(
-    'a URL with {id}, such as "https://app.example.com/runs/{id}"',
-    'The page of a run, for people: {id} stands for its id. wfr prints it, and links to it in reports.',
-    { pattern: RUN_URL, requires: ['baseUrl'] },
-  ),
-  workflowIdField: text(
-    'auto, worfklowId, workflowId or both',
-    "The name of the field that carries the workflow's id in a trigger.",
-    {
-      enum: WORKFLOW_ID_FIELD_CHOICES,
-      default: 'auto',
-      flag: '--workflow-id-field',
-      variable: 'WFR_WORKFLOW_ID_FIELD',
-    },
-  ),
-  resend503: toggle(
-    'Send a trigger again after a 503 with Retry-After. Only if the operator of the service guarantees that such an' +
-      ' answer created nothing.',
-    { flag: '--resend-503' },
-  ),
-  interval: text('a duration of at least 1ms, such as "2s"', 'The time between polls.', {
+  workflowIdField: text('auto, worfklowId, workflowId or both', {
+    enum: WORKFLOW_ID_FIELD_CHOICES,
+    default: 'auto',
+    flag: '--workflow-id-field',
+    variable: 'WFR_WORKFLOW_ID_FIELD',
+  }),
+  resend503: toggle({ flag: '--resend-503' }),
+  interval: text('a duration of at least 1ms, such as "2s"', {
     pattern: POSITIVE_DURATION,
     default: `${POLLING.interval / 1_000}s`,
     flag: '--interval',
   }),
-  maxInterval: text(
-    'a duration of at least 1ms, such as "10s"',
-    'The longest time between polls of a run that does not change.',
-    { pattern: POSITIVE_DURATION, default: `${POLLING.maxInterval / 1_000}s`, flag: '--max-interval' },
-  ),
-  timeout: text(
-    'a duration, such as "10m"',
-    'Stop waiting this long after the run was accepted; the run continues.',
-    { pattern: DURATION, flag: '--timeout' },
-  ),
+  maxInterval: text('a duration of at least 1ms, such as "10s"', {
+    pattern: POSITIVE_DURATION,
+    default: `${POLLING.maxInterval / 1_000}s`,
+    flag: '--max-interval',
+  }),
+  timeout: text('a duration, such as "10m"', { pattern: DURATION, flag: '--timeout' }),
   workflows: {
     type: 'object',
     title: 'an object of workflow UUIDs by name',
-    description:
-      'Names for workflows, for wfr run <name>. With names, wfr run rejects any other that is no UUID.',
     propertyNames: text(
       'a workflow name, which is not empty, does not start with "-", and contains neither a UUID nor a URL',
-      'For wfr run <name>.',
       { pattern: NOT_UUID_URL_OR_FLAG },
     ),
     additionalProperties: {
       type: 'object',
       title: 'the UUID of a workflow, or an object with "id" and "parameters"',
-      description:
-        "The workflow's UUID, which is part of its URL, or an object that also declares its parameters.",
       shorthand: WORKFLOW_UUID,
       required: ['id'],
       properties: { id: WORKFLOW_UUID, parameters: PARAMETERS_SCHEMA },

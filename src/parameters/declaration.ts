@@ -26,15 +26,12 @@ const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[/](\*|[A-Za-z0-9][A-
 const TYPE: Schema = {
   type: 'string',
   title: `one of ${PARAMETER_TYPES.join(', ')}`,
-  description: 'The type of the value.',
   enum: PARAMETER_TYPES,
 };
 
 export const PARAMETERS_SCHEMA: Schema = {
   type: 'object',
   title: 'an object of types by parameter name, such as {"invoice": "document", "amount?": "number"}',
-  description:
-    'The parameters of the Start Node. A name that ends with ? is optional. Inputs are checked before anything is sent.',
   propertyNames: { type: 'string', title: 'a name that is not empty', pattern: /^(?!\??$)/ },
   additionalProperties: {
     type: 'object',
@@ -46,13 +43,11 @@ export const PARAMETERS_SCHEMA: Schema = {
       description: {
         type: 'string',
         title: 'a text that is not empty',
-        description: 'Shown by wfr help and completion.',
         pattern: /[\s\S]/,
       },
       accept: {
         type: 'array',
         title: 'a list of media types, such as ["application/pdf"]',
-        description: 'The accepted media types of a document.',
         minItems: 1,
         items: { type: 'string', title: 'a media type, such as "application/pdf"', pattern: MEDIA_TYPE },
       },

@@ -7,7 +7,6 @@ export interface Schema {
   type: 'string' | 'boolean' | 'array' | 'object';
   /** Completes the message "must be …". */
   title: string;
-  description?: string;
   default?: string | boolean;
   enum?: readonly string[];
   pattern?: RegExp;
