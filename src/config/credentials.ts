@@ -8,10 +8,9 @@ import { InputError, UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
 import { resolvePath } from '../platform/files.js';
-import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
+import { checkWriters, formatMode, isForeign } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
-import { formatDuration } from '../text/quantity.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
@@ -82,6 +81,8 @@ function whyWithheld(sources: ServiceSources): string | undefined {
 export interface LoadedCredentials extends Credentials {
   /** The error for when a token is needed; undefined if there is one, and with --no-token. */
   readonly missing?: WfrError;
+  /** About the source, and about those that are not used. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -89,29 +90,39 @@ export interface LoadedCredentials extends Credentials {
  * cannot be read or contains no token.
  */
 export async function loadCredentials(sources: ServiceSources): Promise<LoadedCredentials> {
-  const { flags, context } = sources;
-  const { location, withheld } = findTokenSource(sources);
+  const { flags, profile, context } = sources;
+  const { location, withheld, overridden } = findTokenSource(sources);
+  const warnings = withheld === undefined ? [] : [withheld];
   if (location === undefined) {
     const missing = flags.token === false ? {} : { missing: missingToken(sources, withheld) };
     const token = async () => undefined;
-    return { source: undefined, token, refresh: async () => false, ...missing };
+    return { source: undefined, token, refresh: async () => false, warnings, ...missing };
   }
-  const read = (signal?: AbortSignal) => readToken(location, context, signal);
+  // Only the profile of --profile overrides a variable.
+  const [ignored] = location.source.kind === 'profile' ? overridden : [];
+  if (ignored !== undefined)
+    warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
+  const read = (signal?: AbortSignal) => readToken(location, context, warnings, signal);
   if (location.kind === 'command') maskArguments(location.command, context.secrets);
   // A command runs only when the token is needed.
   const token = location.kind === 'command' ? undefined : await read();
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
   const readAgain = isStdin && token !== undefined ? async () => token : read;
-  return new RenewableToken(formatTokenSource(location), readAgain, token);
+  return new RenewableToken(formatTokenSource(location), readAgain, warnings, token);
 }
 
-async function readToken(location: TokenLocation, context: Context, signal?: AbortSignal): Promise<string> {
+async function readToken(
+  location: TokenLocation,
+  context: Context,
+  warnings: string[],
+  signal?: AbortSignal,
+): Promise<string> {
   switch (location.kind) {
     case 'variable':
       return checkToken(location.token, formatTokenSource(location), context.secrets);
     case 'file':
-      return readTokenFile(location, context);
+      return readTokenFile(location, context, warnings);
     case 'command':
       return runTokenCommand(location, context, signal);
   }
@@ -131,7 +142,7 @@ export async function requireToken(
 }
 
 /** A token that can be read again from its source. */
-class RenewableToken implements Credentials {
+class RenewableToken implements LoadedCredentials {
   #failure = '';
   /** The last rejected token for which the source was read again, so that it is read once for several requests. */
   #rejected: string | undefined;
@@ -140,6 +151,7 @@ class RenewableToken implements Credentials {
   constructor(
     private readonly name: string,
     private readonly read: (signal?: AbortSignal) => Promise<string>,
+    readonly warnings: readonly string[],
     private current?: string,
   ) {}
 
@@ -199,7 +211,11 @@ function messageOnOneLine(error: unknown): string {
   return [...error.problems, ...quoted].join(': ');
 }
 
-async function readTokenFile(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
+async function readTokenFile(
+  location: TokenLocation & { kind: 'file' },
+  context: Context,
+  warnings: string[],
+): Promise<string> {
   const { readBytes } = await import('../inputs/files.js');
   const source = formatTokenSource(location);
   if (location.path === '-' && context.stdin.isTTY === true) {
@@ -208,7 +224,9 @@ async function readTokenFile(location: TokenLocation & { kind: 'file' }, context
   }
   try {
     // A link may lead to another file than when it was checked first.
-    const checkOwner = (stats: Stats) => assertOwnToken(location.path, stats, context);
+    const checkOwner = (stats: Stats) => {
+      warnings.push(...checkTokenFile(location.path, stats, context));
+    };
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
     const text = stripByteOrderMark(bytes).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
@@ -255,14 +273,15 @@ function checkToken(token: string, source: string, secrets: SecretMask): string 
   return token;
 }
 
-/** Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
-function assertOwnToken(path: string, stats: Stats, { uid }: Context): void {
-  const risk = findFileRisk(path, stats, uid);
-  if (risk?.isFatal) throw new UsageError([`the token file ${path}: ${risk.message}`]);
+/** Returns warnings. Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
+function checkTokenFile(path: string, stats: Stats, { uid }: Context): string[] {
+  const name = `the token file ${path}`;
+  const warnings = checkWriters(name, stats, uid);
   if (stats.isFile() && isForeign(stats, uid))
     throw new UsageError([
-      `the token file ${path}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
+      `${name}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
     ]);
+  return warnings;
 }
 
 /** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
@@ -294,7 +313,7 @@ async function runTokenCommand(
 }
 
 function describeExit(exitStatus: ExecResult['exitStatus']): string {
-  if (exitStatus === 'timeout') return `timed out after ${formatDuration(60_000)}`;
+  if (exitStatus === 'timeout') return 'timed out after 1m';
   return typeof exitStatus === 'number'
     ? `failed with exit code ${exitStatus}`
     : `was killed by ${exitStatus}`;

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { findFileRisk, isForeign } from '../platform/ownership.js';
+import { checkWriters, isForeign } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { ConfigFile } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
@@ -132,8 +132,7 @@ const TRUSTED_SETTING = /Command$|File$/;
 
 /** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
-  const risk = findFileRisk(path, stats, uid);
-  if (risk?.isFatal) throw new UsageError([`the config file ${path}: ${risk.message}`]);
+  const warnings = checkWriters(`the config file ${path}`, stats, uid);
   const names = Object.values(content.profiles ?? {}).flatMap((profile) => Object.keys(profile));
   const trusted = names.find((name) => TRUSTED_SETTING.test(name));
   if (trusted !== undefined && isForeign(stats, uid)) {
@@ -143,5 +142,5 @@ function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Contex
       `the config file ${path}: belongs to another user and has a ${trusted}, which ${harm}; use a copy of your own`,
     ]);
   }
-  return risk === undefined ? [] : [`the config file ${path}: ${risk.message}`];
+  return warnings;
 }

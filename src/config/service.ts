@@ -1,13 +1,9 @@
 /** Where the service is and how to connect to it: base URL, proxy, headers. */
-import { stat } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/files.js';
-import { findFileRisk } from '../platform/ownership.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { findTokenSource, type TokenLocation } from './credentials.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,
@@ -31,18 +27,7 @@ export async function resolveServiceSettings(sources: ServiceSources) {
     headers: () => readHeaders(sources),
     tls: () => readTlsSettings(sources),
   });
-  const { location, withheld, overridden } = findTokenSource(sources);
-  // Only the profile of --profile overrides a variable.
-  const [ignored] = location?.source.kind === 'profile' ? overridden : [];
-  const warnings = [
-    ...findWarnings(connection.baseUrl, context),
-    ...(profile?.warnings ?? []),
-    ...(location === undefined ? [] : await checkTokenFile(location, context)),
-    ...(withheld === undefined ? [] : [withheld]),
-    ...(ignored === undefined
-      ? []
-      : [`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`]),
-  ];
+  const warnings = [...findWarnings(connection.baseUrl, context), ...(profile?.warnings ?? [])];
   const { platform } = context;
   const trace = traceContext(context.env, headers);
   return {
@@ -105,25 +90,19 @@ function findWarnings({ protocol, hostname, host }: URL, { env }: Context): stri
 }
 
 function findResumeFlags(flags: ServiceFlags): string[] {
+  const { baseUrl, profile, tokenFile, headerFile, caFile } = flags;
+  const named = {
+    '--base-url': baseUrl,
+    '--profile': profile,
+    '--token-file': tokenFile === '-' ? undefined : tokenFile,
+    '--header-file': headerFile,
+    '--cacert': caFile,
+  };
   return [
-    ...(flags.baseUrl === undefined ? [] : ['--base-url', flags.baseUrl]),
-    ...(flags.profile === undefined ? [] : ['--profile', flags.profile]),
+    ...Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
     ...(flags.allowHttp === true ? ['--allow-http'] : []),
-    ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
     ...(flags.token === false ? ['--no-token'] : []),
-    ...(flags.headerFile === undefined ? [] : ['--header-file', flags.headerFile]),
-    ...(flags.caFile === undefined ? [] : ['--cacert', flags.caFile]),
   ];
-}
-
-/** Returns warnings; none for a file that cannot be read. Reading it throws for one that must not be used. */
-async function checkTokenFile(location: TokenLocation, context: Context): Promise<string[]> {
-  if (location.kind !== 'file' || location.path === '-') return [];
-  const { path } = location;
-  const stats = await stat(resolvePath(path, context.cwd, context)).catch(() => undefined);
-  if (stats === undefined) return [];
-  const risk = findFileRisk(path, stats, context.uid);
-  return risk === undefined ? [] : [`the token file ${path}: ${risk.message}`];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

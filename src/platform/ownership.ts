@@ -5,6 +5,7 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
+import { UsageError } from '../errors.js';
 import { assertOpenedAt } from './files.js';
 
 const ROOT = 0;
@@ -119,22 +120,19 @@ function isPlanted(entry: Stats, folder: Stats, uid: UserId): boolean {
 }
 
 /**
- * Returns who else could have written a file (from stat, so of a link's target); a fatal risk means that any user could.
- * Pipes and devices are not checked.
+ * Returns warnings about who else could have written a file, which messages call `name`; `stats` are of a link's target.
+ * Throws UsageError where any user could. Pipes and devices are not checked.
  */
-export function findFileRisk(path: string, stats: Stats, uid: UserId) {
-  if (uid === undefined || !stats.isFile()) return undefined;
-  const fix = `(${formatMode(stats)}); run: chmod go-w ${path}`;
+export function checkWriters(name: string, stats: Stats, uid: UserId): string[] {
+  if (uid === undefined || !stats.isFile()) return [];
+  const mode = formatMode(stats);
+  const fix = `(${mode}); run chmod go-w on it`;
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
-    return { isFatal: true, message: `every user can write to it ${fix}` };
-  if ((stats.mode & WRITABLE_BY_GROUP) !== 0)
-    return { isFatal: false, message: `its group can write to it ${fix}` };
-  if (uid === ROOT && isForeign(stats, uid))
-    return {
-      isFatal: false,
-      message: `belongs to another user (${formatMode(stats)}), and wfr runs as root`,
-    };
-  return undefined;
+    throw new UsageError([`${name}: every user can write to it ${fix}`]);
+  if ((stats.mode & WRITABLE_BY_GROUP) !== 0) return [`${name}: its group can write to it ${fix}`];
+  return uid === ROOT && isForeign(stats, uid)
+    ? [`${name}: belongs to another user (${mode}), and wfr runs as root`]
+    : [];
 }
 
 /** Returns whether a file belongs to a user other than `uid` and root. */

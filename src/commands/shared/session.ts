@@ -150,7 +150,8 @@ async function open(plan: SessionPlan, interruption: Interruption, context: Cont
   const { clock, limits, nodeVersion } = context;
   const reporter = await Reporter.open(presentation, context);
   for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
-  for (const warning of [...settings.warnings, ...plan.warnings]) reporter.warn(warning);
+  for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
+    reporter.warn(warning);
   for (const note of settings.notes) reporter.debug(note);
   const { Transport } = await import('../../service/transport.js');
   await setV8Flags(nodeVersion);
