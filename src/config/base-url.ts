@@ -14,7 +14,7 @@ export function baseUrlProblem(
     return `has no scheme; use ${scheme}://${redactUrl(text)}`;
   }
   if (url.username !== '' || url.password !== '') {
-    return 'must not contain a user name or password; put the token in WFR_TOKEN or a file';
+    return 'must not contain a user name or password';
   }
   if (url.port === '0') return 'has port 0, to which nothing can connect';
   if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';

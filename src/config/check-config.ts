@@ -81,7 +81,7 @@ function checkProfile(value: unknown, path: JsonPath): JsonProblem[] {
     const report = (problem: string) => problems.push(aboutName([...path, name], `"${name}" ${problem}`));
     const missing = requires.find((one) => !has(one));
     if (missing !== undefined) report(`requires "${missing}" in the same profile`);
-    else if (excludes && has(excludes)) report(`and "${excludes}" cannot be used together; remove one`);
+    else if (excludes && has(excludes)) report(`and "${excludes}" cannot be used together`);
   }
   const { baseUrl, allowHttp } = profile;
   if (typeof baseUrl !== 'string') return problems;
@@ -103,7 +103,6 @@ function adviseOnSecret(name: string, value: unknown, setting: Setting | undefin
       ? isNamed || isHeader
       : (isNamed || setting.isSensitive) && setting.type === typeof value && value !== '';
   return mayBeSecret
-    ? `${JSON.stringify(name)} appears to contain a secret; keep it out of the config file: set "tokenFile" to the path of a` +
-        ' file that contains it, or "tokenCommand" to a command that prints it'
+    ? `${JSON.stringify(name)} appears to contain a secret; set "tokenFile" to a file that contains it, or "tokenCommand" to a command that prints it`
     : undefined;
 }

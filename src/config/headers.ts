@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string>>;
 export function rejectIdempotencyKey(headers: Headers): void {
   if (IDEMPOTENCY_KEY in headers)
     throw new UsageError([
-      'the request header Idempotency-Key cannot be used: one key for all rows would answer each of them with the run of the first',
+      'the header Idempotency-Key cannot be used in a batch: all rows would have the same key',
     ]);
 }
 
@@ -26,7 +26,7 @@ export function rejectIdempotencyKey(headers: Headers): void {
 export function assertOneBody(headers: Headers, field: WorkflowIdFieldChoice): void {
   if (IDEMPOTENCY_KEY in headers && field === 'auto')
     throw new UsageError([
-      'the request header Idempotency-Key requires --workflow-id-field: with auto, a second request with the same key may have another body',
+      'the header Idempotency-Key requires --workflow-id-field: with auto, one key may have two bodies',
     ]);
 }
 

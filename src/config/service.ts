@@ -64,8 +64,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
   if (raw === undefined) {
     throw new UsageError([
-      'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +
-        ' --profile (to try wfr without a service: wfr sandbox)',
+      'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr without a service: wfr sandbox',
     ]);
   }
   const { text, source } = raw;
@@ -90,19 +89,19 @@ function findWarnings({ protocol, hostname, host }: URL, { env }: Context): stri
 }
 
 function findResumeFlags(flags: ServiceFlags): string[] {
-  const { baseUrl, profile, tokenFile, headerFile, caFile } = flags;
-  const named = {
+  const { baseUrl, profile, allowHttp, tokenFile, headerFile, caFile } = flags;
+  const values = {
     '--base-url': baseUrl,
     '--profile': profile,
+    '--allow-http': allowHttp,
     '--token-file': tokenFile === '-' ? undefined : tokenFile,
+    '--no-token': flags.token === false,
     '--header-file': headerFile,
     '--cacert': caFile,
   };
-  return [
-    ...Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
-    ...(flags.allowHttp === true ? ['--allow-http'] : []),
-    ...(flags.token === false ? ['--no-token'] : []),
-  ];
+  return Object.entries(values).flatMap(([flag, value]) =>
+    typeof value === 'string' ? [flag, value] : value === true ? [flag] : [],
+  );
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -122,22 +121,17 @@ function findProxy(url: URL, env: Environment): ProxyServer | undefined {
 
 function parseProxy(variable: string, value: string): ProxyServer {
   const url = parseUrl(value.includes('://') ? value : `http://${value}`);
-  if (url === undefined || url.hostname === '' || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new UsageError(
-      [`${variable} is not a supported proxy URL; use http://host:port or https://host:port`],
-      'wfr help environment',
-    );
-  }
-  const { hostname, username, password } = url;
-  const protocol = url.protocol === 'https:' ? 'https:' : 'http:';
-  const port = Number(url.port) || (protocol === 'https:' ? 443 : 80);
-  const server = { protocol, hostname: stripBrackets(hostname), port, authorization: undefined } as const;
-  if (username === '' && password === '') return server;
   try {
+    const { protocol = '', hostname = '', username = '', password = '', port } = url ?? {};
+    if (hostname === '' || (protocol !== 'http:' && protocol !== 'https:')) throw new Error();
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    return { ...server, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+    const authorization = pair === ':' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
+    const usualPort = protocol === 'https:' ? 443 : 80;
+    return { protocol, hostname: stripBrackets(hostname), port: Number(port) || usualPort, authorization };
   } catch {
-    throw new UsageError([`${variable} has a user name or password that is not valid percent-encoding`]);
+    throw new UsageError([
+      `${variable} is not a supported proxy URL; use http://host:port or https://host:port`,
+    ]);
   }
 }
 

@@ -26,9 +26,7 @@ const CERTIFICATE =
 function findCertificates({ bytes, name }: NamedBytes): X509Certificate[] {
   const texts = bytes.toString('latin1').match(CERTIFICATE) ?? [];
   if (texts.length === 0) {
-    throw new UsageError([
-      `${name}: has no certificate in PEM; convert one in DER with: openssl x509 -inform der -in <file> -out <file>.pem`,
-    ]);
+    throw new UsageError([`${name}: has no certificate in PEM`]);
   }
   try {
     return texts.map((text) => new X509Certificate(text));
@@ -54,9 +52,7 @@ async function unlock(cert: NamedBytes, key: NamedBytes, context: Context): Prom
 
 async function askForPassphrase({ name }: NamedBytes, context: Context): Promise<string> {
   if (context.stdin.isTTY !== true) {
-    throw new UsageError([
-      `${name}: is encrypted, and there is no terminal to ask for its passphrase; decrypt it with: openssl pkey -in <file> -out <file>`,
-    ]);
+    throw new UsageError([`${name}: is encrypted, and there is no terminal to ask for its passphrase`]);
   }
   const { readHiddenLine } = await import('../platform/hidden-line.js');
   const passphrase = await readHiddenLine(`Passphrase of ${name} (not shown): `, context);

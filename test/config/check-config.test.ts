@@ -10,7 +10,7 @@ const profile = (settings: string) => `{"profiles": {"p": ${settings}}}`;
 const AT_SERVICE = '"baseUrl": "https://h.example"';
 
 const SECRET =
-  'appears to contain a secret; keep it out of the config file: set "tokenFile" to the path of a file that contains it, or "tokenCommand" to a command that prints it';
+  'appears to contain a secret; set "tokenFile" to a file that contains it, or "tokenCommand" to a command that prints it';
 
 type InvalidFile = [name: string, text: string | Buffer, ...errors: string[]];
 
@@ -122,7 +122,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a base URL with user info',
     profile('{"baseUrl": "https://joe:s3cret@h"}'),
-    '1:32: "baseUrl" https://…@h: must not contain a user name or password; put the token in WFR_TOKEN or a file',
+    '1:32: "baseUrl" https://…@h: must not contain a user name or password',
   ],
   ['a setting named token', profile('{"token": "s3cret"}'), `1:21: "token" ${SECRET}`],
   ['a setting named accessToken', `{"accessToken": "s3cret"}`, `1:2: "accessToken" ${SECRET}`],
@@ -210,7 +210,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'both tokenFile and tokenCommand',
     profile(`{${AT_SERVICE}, "tokenCommand": ["x"], "tokenFile": "y"}`),
-    '1:76: "tokenFile" and "tokenCommand" cannot be used together; remove one',
+    '1:76: "tokenFile" and "tokenCommand" cannot be used together',
   ],
   [
     'a tokenFile without a baseUrl',

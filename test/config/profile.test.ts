@@ -27,7 +27,7 @@ describe('the profile', () => {
     const { exitCode, stderr } = await runCli(['status', 'x'], { env: none.env });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('no base URL: set WFR_BASE_URL or pass --base-url');
-    expect(stderr).toContain('or choose a --profile');
+    expect(stderr).toContain('--profile');
   });
 
   test.each([

@@ -121,7 +121,7 @@ describe('--cacert and caFile', () => {
   test.each([
     ['missing.pem', 'no such file (ENOENT)'],
     ['empty.pem', 'has no certificate in PEM'],
-    ['der.pem', 'has no certificate in PEM; convert one in DER'],
+    ['der.pem', 'has no certificate in PEM'],
     ['key.pem', 'has no certificate'],
     ['broken.pem', 'has a certificate that cannot be read'],
     ['.', 'it is a folder'],

@@ -230,7 +230,7 @@ describe('Idempotency-Key', () => {
       const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', ...flags, ...FIELD];
       const { stderr, exitCode, service } = await runAgainst(() => {}, args, { cwd });
       expect({ exitCode, requests: service.requests }).toEqual({ exitCode: 2, requests: [] });
-      expect(stderr).toContain('the request header Idempotency-Key cannot be used: one key for all rows');
+      expect(stderr).toContain('the header Idempotency-Key cannot be used in a batch');
     }
   });
 
@@ -241,7 +241,7 @@ describe('Idempotency-Key', () => {
       exitCode: 2,
       posts: [],
     });
-    expect(rejected.stderr).toContain('the request header Idempotency-Key requires --workflow-id-field');
+    expect(rejected.stderr).toContain('the header Idempotency-Key requires --workflow-id-field');
     for (const field of ['both', 'workflowId', 'worfklowId']) {
       const { service, exitCode } = await runAgainst(handler, [
         'run',

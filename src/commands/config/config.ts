@@ -132,11 +132,7 @@ function createFirstConfig(flags: ServiceFlags, { cwd }: Context): ConfigContent
       Object.assign(settings, { [name]: isRelative ? absolutePath(String(value), cwd) : value });
   }
   const content = { defaultProfile: profile, profiles: { [profile]: { ...settings, workflows: {} } } };
-  const problems = checkConfig(content).map(({ path: [, , name], message }) => {
-    if (name === undefined) return `--profile: ${message}`;
-    const { flag = '' } = SETTINGS[name as SettingName];
-    return message.replace(`"${name}"`, flag).replace('"allowHttp": true', '--allow-http');
-  });
+  const problems = checkConfig(content).map(({ message }) => message);
   if (problems.length > 0) throw new UsageError(problems);
   return content;
 }

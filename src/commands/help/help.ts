@@ -19,7 +19,7 @@ export const HELP: CommandEntry = {
     const program = command.parent ?? command;
     const { json, skill } = command.opts();
     const name = command.args.join(' ');
-    if (skill === true) await context.stdout.write(await skillText(name));
+    if (skill === true) await context.stdout.write(await skillText());
     else if (json === true) await context.stdout.write(await referenceText(name, program));
     else {
       const text = await helpText(name, program);
@@ -29,8 +29,7 @@ export const HELP: CommandEntry = {
   },
 };
 
-async function skillText(name: string): Promise<string> {
-  if (name !== '') throw new UsageError(['--skill is not about one command or topic']);
+async function skillText(): Promise<string> {
   const { default: text } = await import('../../../skills/wfr/SKILL.md?raw');
   return text;
 }

@@ -125,24 +125,21 @@ describe('config init', () => {
   });
 
   test.each<[string[], string]>([
-    [['--base-url', 'ftp://h'], '--base-url ftp://h: must begin with https://'],
-    [
-      ['--base-url', 'https://u:secret@h'],
-      '--base-url https://…@h: must not contain a user name or password; put',
-    ],
+    [['--base-url', 'ftp://h'], '"baseUrl" ftp://h: must begin with https://'],
+    [['--base-url', 'https://u:secret@h'], '"baseUrl" https://…@h: must not contain a user name or password'],
     [
       ['--base-url', 'http://h'],
-      '--base-url http://h: would send the token unencrypted; use https://, or --allow-http',
+      '"baseUrl" http://h: would send the token unencrypted; use https://, or "allowHttp": true',
     ],
-    [['--base-url', ''], '--base-url "": has no scheme'],
-    [['--profile', '-x'], '--profile: "-x" must be a profile name that is not empty'],
-    [['--profile', ''], '--profile: "" must be a profile name that is not empty'],
+    [['--base-url', ''], '"baseUrl" "": has no scheme'],
+    [['--profile', '-x'], '"-x" must be a profile name that is not empty'],
+    [['--profile', ''], '"" must be a profile name that is not empty'],
     [['--token-file', '-'], '--token-file -: a profile requires a file'],
-    [['--token-file', ''], '--token-file must be the path of a file with the access token'],
-    [['--interval', 'soon'], '--interval must be a duration of at least 1ms, such as "2s"; found "soon"'],
+    [['--token-file', ''], '"tokenFile" must be the path of a file with the access token'],
+    [['--interval', 'soon'], '"interval" must be a duration of at least 1ms, such as "2s"; found "soon"'],
     [
       ['--workflow-id-field', 'x'],
-      '--workflow-id-field must be auto, worfklowId, workflowId or both; found "x"',
+      '"workflowIdField" must be auto, worfklowId, workflowId or both; found "x"',
     ],
   ])('config init: %j exits 2 and writes nothing', async (args, message) => {
     const { exitCode, stderr, path } = await init(args);

@@ -71,9 +71,9 @@ describe('help --json', () => {
     const { flags } = await readCommand('history');
     expect(flags['--status']?.type).toBe('string');
     expect((await runCli(['__complete', 'fish', '--', 'sandbox', '--reject', ''])).stdout).toBe('');
-    // wfr config show prints values as they are.
+    // wfr config show prints values as they are, and init names the settings.
     const numbers = typed.filter(
-      ({ command, type }) => command !== 'config show' && (type === 'number' || type === 'duration'),
+      ({ command, type }) => !command.startsWith('config ') && (type === 'number' || type === 'duration'),
     );
     expect(numbers.length).toBeGreaterThan(10);
     for (const { command, operands, name } of numbers) {
