@@ -146,7 +146,7 @@ describe('completion: candidates', () => {
     ],
     [
       ['help', '--'],
-      ['--json', '--skill', '--help'],
+      ['--skill', '--help'],
     ],
     [['status', '--ge'], ['--get']],
     [
