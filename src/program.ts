@@ -33,12 +33,12 @@ const COMMANDS: readonly CommandEntry[] = [
 ];
 
 const EXAMPLES = `
-Set WFR_BASE_URL and WFR_TOKEN_FILE first, or try it with wfr sandbox -- bash
+Set WFR_BASE_URL and WFR_TOKEN_FILE first, or open a shell with a local service.
 
 Examples:
+  wfr sandbox -- bash
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
   wfr watch @last
-  wfr sandbox --list
 
 Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;
 

@@ -57,7 +57,7 @@ const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 async function narrow(text: string, width: number): Promise<string> {
   if (width === WIDTH) return text;
   const { wrap, wrapLines } = await import('../../text/wrap.js');
-  const paragraphs = text.replace(/^(\S.*[^:])\n(?=\S)/gm, '$1 ').split('\n');
+  const paragraphs = text.replace(/^(\S.*[^:\n])\n(?=\S)/gm, '$1 ').split('\n');
   return paragraphs
     .flatMap((line) =>
       /^ {2}.*\bwfr |\\$/.test(line)

@@ -33,6 +33,9 @@ describe('help on a terminal', () => {
       const lines = stripVTControlCharacters(await onTerminal(given, 40)).split('\n');
       const long = lines.filter((line) => line.length > 40 && !/^ {2}.*\bwfr |\\$/.test(line));
       expect(long.filter((line) => line.trim().includes(' '))).toEqual([]);
+      const { stdout: plain } = await runCli(given);
+      const blank = (text: readonly string[]) => text.filter((line) => line === '').length;
+      expect(blank(lines)).toBe(blank(plain.split('\n')));
     },
   );
 
