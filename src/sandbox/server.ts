@@ -98,14 +98,11 @@ async function respond(
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
   assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`)
-    throw new Rejection(401, 'The access token is missing, or not the one of this sandbox (WFR_TOKEN).');
-  const [path, id] = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '') ?? [];
-  if (path === undefined) throw new Rejection(404, `Unknown path; runs are at ${PREFIX}/runs.`);
-  const allowed = id === undefined ? 'POST' : 'GET';
-  if (request.method !== allowed)
-    throw new Rejection(405, `Method not allowed; this path supports ${allowed}.`);
-  if (id === undefined) return { status: 201, body: await handleTrigger(request, options, runs) };
-  const stateOfRun = runs.get(id);
+    throw new Rejection(401, 'The access token is not that of this sandbox (WFR_TOKEN).');
+  if (request.method === 'POST' && request.url === `${PREFIX}/runs`)
+    return { status: 201, body: await handleTrigger(request, options, runs) };
+  const [, id = ''] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
+  const stateOfRun = request.method === 'GET' ? runs.get(id) : undefined;
   if (stateOfRun === undefined) throw new Rejection(404, 'There is no run with this id.');
   return { status: 200, body: stateOfRun() };
 }
@@ -114,8 +111,7 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
 function assertOwnHost({ headers: { host = '' }, socket }: IncomingMessage): void {
   const [, name = '', port = '80'] = /^(127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(host) ?? [];
   if (name !== '' && Number(port) === socket.localPort) return;
-  const own = `127.0.0.1:${socket.localPort}`;
-  throw new Rejection(421, `The Host must be ${own}; localhost and [::1] are accepted, too.`);
+  throw new Rejection(421, `The Host must be 127.0.0.1:${socket.localPort}.`);
 }
 
 async function handleTrigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<object> {
@@ -181,10 +177,9 @@ function kindOf(value: unknown): InputKind {
   const head = parseDataUriHead(value);
   if (head === undefined) return { type: 'string' };
   const base64 = value.slice(head.length);
-  const malformed = (problem: string): InputKind => ({ type: 'malformed-document', problem });
-  if (!isBase64(base64)) return malformed('it contains characters that are not base64');
-  if (base64.length % 4 !== 0) return malformed('the length of its base64 is not a multiple of four');
-  return { type: 'document', mediaType: head.mediaType };
+  return isBase64(base64) && base64.length % 4 === 0
+    ? { type: 'document', mediaType: head.mediaType }
+    : { type: 'malformed-document', problem: 'it is not valid base64' };
 }
 
 /** Returns the members of a data URI that outputs can have. */

@@ -2,7 +2,6 @@
 import { declare, PARAMETERS_SCHEMA, type Parameters } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
-import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 
 export interface Workflow {
@@ -123,9 +122,7 @@ function placeholderProblem(placeholder: string, parameters: Parameters): string
     type === 'document' ? [name, ...DOCUMENT_MEMBERS.map((member) => `${name}.${member}`)] : [name],
   );
   if (known.includes(placeholder) || owner?.type === 'object' || owner?.type === 'array') return undefined;
-  const nearest = findNearest(placeholder, known);
-  const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
-  return `${JSON.stringify(placeholder)} is no parameter; ${fix}`;
+  return `${JSON.stringify(placeholder)} is no parameter; expected ${known.join(', ') || 'none'}`;
 }
 
 /** What placeholders stand for. */
@@ -180,19 +177,19 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     output: { customer: '{{customer}}', document: describedDocument('invoice') },
   },
   {
+    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
+    versionName: 'greeting v1',
+    parameters: declare({ name: 'string' }),
+    steps: stepsOf({ 'Write greeting': 500 }),
+    output: { greeting: 'Hello, {{name}}' },
+  },
+  {
     id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
     versionName: 'failing v1',
     parameters: declare({ customer: 'string' }),
     steps: stepsOf({ 'Find customer': 300, 'Check credit': 300, 'Write result': 300 }),
     output: {},
     failure: { step: 'Check credit', message: 'The credit service does not know the customer.' },
-  },
-  {
-    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
-    versionName: 'greeting v1',
-    parameters: declare({ name: 'string' }),
-    steps: stepsOf({ 'Write greeting': 500 }),
-    output: { greeting: 'Hello, {{name}}' },
   },
   {
     id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',

@@ -6,30 +6,26 @@ export const SANDBOX: CommandEntry = {
   summary: 'run a local service for trying and testing',
   help: `
 Without a command, serves until interrupted, and prints the settings to paste
-into another shell. With a command, runs it with WFR_BASE_URL, WFR_TOKEN and,
-with --from-profile, WFR_PROFILE set, and exits with its exit code. --fail-step,
---reject, --drop-answer and --slow test how a script handles failures. See
-docs/sandbox.md for the file of --workflows.
+into another shell. With a command, runs it with these settings, and exits with
+its exit code. See docs/sandbox.md for the file of --workflows.
 
 Examples:
   wfr sandbox --list
   wfr sandbox -- wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
     invoice@scan.pdf customer=ACME
-  wfr sandbox --workflows workflows.json -- ./pipeline.sh
   wfr sandbox --from-profile production -- ./pipeline.sh
-  wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh
-  wfr sandbox --drop-answer -- ./pipeline.sh`,
+  wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh`,
   define(command) {
     command
       .description('Run a local service with the same interface, to try wfr and to test scripts.')
       .argument('[command...]', 'a command to run against it, after --')
       .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
-      .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
-      .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
+      .option('--workflows <file>', 'read workflows from a JSON file')
+      .option('--from-profile <name>', 'serve the workflows of a profile')
       .option('--list', 'list the workflows and how to run them, and exit')
       .option('--fail-step <step>', 'fail every run that has this step, at this step')
       .option('--reject <code>', 'reject every trigger with this status, 400 to 599')
-      .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
+      .option('--drop-answer', 'start runs, but close the connection without a response')
       .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
       .passThroughOptions();
   },

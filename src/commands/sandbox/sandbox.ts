@@ -21,7 +21,6 @@ import {
   type Workflow,
 } from '../../sandbox/workflow.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
-import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -48,9 +47,9 @@ export async function sandbox(
   context: Context,
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
-  const { workflows, port, slow } = options;
+  const { workflows, port } = options;
   if (flags.list === true) {
-    await context.stdout.write(workflows.map((one) => describeWorkflow(one, slow)).join('\n'));
+    await context.stdout.write(workflows.map(describeWorkflow).join('\n'));
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -152,33 +151,26 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns commands to try the sandbox with: one that needs no file, if there is one, and the list. */
+/** Returns commands to try the sandbox with: two workflows, and the list of all. */
 function examplesText(
   workflows: readonly Workflow[],
   { workflows: file, fromProfile }: SandboxFlags,
   { platform }: Context,
 ): string {
-  const easy = workflows.find(
-    ({ parameters, failure }) =>
-      failure === undefined && [...(parameters?.values() ?? [])].every(({ type }) => type !== 'document'),
-  );
   const source = Object.entries({ '--workflows': file, '--from-profile': fromProfile }).flatMap(
     ([flag, value]) => (value === undefined ? [] : [flag, value]),
   );
-  const run = easy === undefined ? '' : `  ${exampleCommand(easy.id, easy.parameters ?? new Map())}\n`;
-  return `${run}  ${shellCommand(['wfr', 'sandbox', ...source, '--list'], platform)}\n`;
+  const list = shellCommand(['wfr', 'sandbox', ...source, '--list'], platform);
+  return [...workflows.slice(0, 2).map(describeWorkflow), `all workflows\n  ${list}\n`].join('');
 }
 
-function describeWorkflow(
-  { id, versionName, parameters = new Map(), steps, failure }: Workflow,
-  slow: number,
-): string {
-  const some = Object.keys(failure?.when ?? {}).length > 0 ? ', for some inputs' : '';
-  const end = failure === undefined ? '' : `; fails at ${failure.step}${some}`;
-  const seconds = Math.round(slow * steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
+/** Returns short lines, because commands are copied whole from narrow windows. */
+function describeWorkflow({ id, versionName, parameters = new Map(), failure }: Workflow): string {
+  const fails = failure?.when === undefined ? 'fails' : 'fails for some inputs';
   const optional = optionalItems(parameters);
   return [
-    `${sanitize(versionName)} (${pluralize(steps.length, 'step')}, ${seconds} s${sanitize(end)})\n`,
+    `${sanitize(versionName)}\n`,
+    ...(failure === undefined ? [] : [`  ${fails} at ${sanitize(failure.step)}\n`]),
     `  ${exampleCommand(id, parameters)}\n`,
     ...(optional === undefined ? [] : [`  optional: ${optional}\n`]),
   ].join('');
@@ -186,19 +178,13 @@ function describeWorkflow(
 
 /** Parses the flags. Throws UsageError with every problem. */
 async function parseSandboxFlags(flags: SandboxFlags, context: Context) {
-  const { failStep, slow = '1', reject, port = '0', dropAnswer = false } = flags;
+  const { failStep, slow = '1', reject, port = '0', dropAnswer } = flags;
   const checked = await collectUsageErrors(
     {
       workflows: async () => withFailingStep(failStep, await loadWorkflows(flags, context)),
       slow: () => parseNumber('--slow', slow, /^(\d+\.?\d*|\.\d+)$/, 'a factor', [0.01, 1_000]),
       reject: () =>
         reject === undefined ? undefined : parseNumber('--reject', reject, /^\d+$/, 'a status', [400, 599]),
-      compatible: () => {
-        if (reject !== undefined && (dropAnswer || failStep !== undefined))
-          throw new UsageError([
-            `--reject ${reject} starts no run: it excludes --drop-answer and --fail-step`,
-          ]);
-      },
       port: () => parseNumber('--port', port, /^\d+$/, 'a port', [0, 65_535]),
     },
     'wfr help sandbox',

@@ -53,12 +53,17 @@ describe('sandbox -- command, in process', () => {
     const { stderr } = await start(command, terminal === undefined ? {} : { terminal }, () =>
       Promise.resolve(),
     );
-    const [first, run, list] = stderr.split('\n');
+    const [first, ...examples] = stderr.split('\n');
     expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
-      expect([run, list]).toEqual([
-        expect.stringMatching(/^ {2}wfr run .* name=text$/),
+      expect(examples).toEqual([
+        'invoice v3',
+        expect.stringMatching(/^ {2}wfr run \S+ invoice@document\.pdf customer=text$/),
+        'greeting v1',
+        expect.stringMatching(/^ {2}wfr run \S+ name=text$/),
+        'all workflows',
         '  wfr sandbox --list',
+        '',
       ]);
   });
 

@@ -58,14 +58,14 @@ describe('--fail-step', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
       '--fail-step Sort: no workflow has this step; the steps are Read document, Extract fields, Check totals, ' +
-        'Write result, Find customer, Check credit, Write greeting, Part 1, ',
+        'Write result, Write greeting, Find customer, Check credit, Part 1, ',
     );
   });
 
   test('wfr sandbox --fail-step: --list shows the forced failure', async () => {
-    const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals', '--slow', '0.1']);
-    expect(stdout).toContain('invoice v3 (4 steps, 0.36 s; fails at Check totals)');
-    expect(stdout).toContain('slow v1 (10 steps, 6 s)');
+    const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals']);
+    expect(stdout).toContain('invoice v3\n  fails at Check totals\n  wfr run ');
+    expect(stdout).toContain('slow v1\n  wfr run ');
   });
 });
 
@@ -111,8 +111,8 @@ describe('--from-profile', () => {
   test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
     const { stdout } = await runCli(['sandbox', ...FLAGS, '--list'], { env });
     expect(stdout).toBe(
-      `order, purchase (2 steps, 1 s)\n  wfr run ${ORDER} scan@document.pdf\n  optional: copy@document.pdf amount:=1\n` +
-        `\nfree (2 steps, 1 s)\n  wfr run ${SLOW}\n`,
+      `order, purchase\n  wfr run ${ORDER} scan@document.pdf\n  optional: copy@document.pdf amount:=1\n` +
+        `\nfree\n  wfr run ${SLOW}\n`,
     );
   });
 
@@ -124,7 +124,7 @@ describe('--from-profile', () => {
       onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\norder, purchase\n {2}wfr run .*\n {2}optional: .*\nfree\n {2}wfr run .*\nall workflows\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
@@ -284,11 +284,6 @@ describe('wfr sandbox: mistakes in flags', () => {
     [['--reject', '600'], '--reject 600: must be'],
     [['--reject', ''], '--reject "": must be'],
     [['--fail-step', ''], '--fail-step "": no workflow has this step'],
-    [
-      ['--reject', '500', '--drop-answer'],
-      '--reject 500 starts no run: it excludes --drop-answer and --fail-step',
-    ],
-    [['--reject', '500', '--fail-step', 'Part 1'], '--reject 500 starts no run: it excludes --drop-answer'],
   ])('wfr sandbox: the flags %j exit 2 with the reason', async (flags, message) => {
     const { exitCode, stdout, stderr } = await runCli(['sandbox', ...flags, '--', 'true']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -307,8 +302,7 @@ describe('wfr sandbox: mistakes in flags', () => {
       'z',
       '--list',
     ]);
-    for (const flag of ['--slow x: ', '--reject y: ', '--fail-step z: ', '--reject y starts no run'])
-      expect(stderr).toContain(flag);
+    for (const flag of ['--slow x: ', '--reject y: ', '--fail-step z: ']) expect(stderr).toContain(flag);
   });
 });
 
