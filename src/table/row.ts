@@ -49,28 +49,29 @@ export function rowLabel(name: string, line: number, text = ''): string {
   return `${name}:${line} (${shown.length > MAX_LABEL_TEXT ? `${shown.slice(0, MAX_LABEL_TEXT)}…` : shown})`;
 }
 
-/** Returns the digest of texts, as 32 hexadecimal digits. */
+/** Hexadecimal digits of a digest. */
+const LENGTH = 32;
+
+/** Returns the digest of texts. */
 export function digestOf(texts: readonly string[]): string {
-  return hash('sha256', texts.join('\0'), 'hex').slice(0, 32);
+  return hash('sha256', texts.join('\0'), 'hex').slice(0, LENGTH);
 }
 
-/** Tells rows apart; digests have 16 bytes. */
+/** Tells rows apart; digests have 32 hexadecimal digits. */
 export interface RowIdentity {
   /** Of its content; of a row whose content cannot be read, of what is written in the table. */
-  key: Uint8Array;
+  key: string;
   /** Of what is written in the table, if that names files; not of one that is there and cannot be read. */
-  written?: Uint8Array | undefined;
+  written?: string | undefined;
   /** Whether its content cannot be read. */
   isUnreadable: boolean;
 }
 
-/** Bytes of a digest. */
-const LENGTH = 16;
-
 /** Returns the salted digest of texts. */
-export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): Uint8Array {
+export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): string {
   const bytes = texts.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
-  return hash('sha256', Buffer.concat([salt, ...bytes]), 'buffer').subarray(0, LENGTH);
+  // A part of the text of the whole digest would keep that in memory.
+  return hash('sha256', Buffer.concat([salt, ...bytes]), 'buffer').toString('hex', 0, LENGTH / 2);
 }
 
 /** Returns what a row is. Throws what `digestFile` throws, unless it is an InputError. */

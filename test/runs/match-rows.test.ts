@@ -47,7 +47,7 @@ interface WorldRow {
   isHidden: boolean;
 }
 
-const digest = (text: string) => Buffer.from(hash('sha256', text, 'hex').slice(0, 32), 'hex');
+const digest = (text: string) => hash('sha256', text, 'hex').slice(0, 32);
 
 class History {
   #recorded = new RecordedRows();
@@ -145,7 +145,7 @@ class History {
     const kinds = [...result.numbers].map((row, at) => {
       if (result.copies.has(at)) return 'copy';
       if (result.held.has(row)) return 'held';
-      return this.#recorded.keys.has(row) ? 'continued' : 'new';
+      return this.#recorded.keys[row] === undefined ? 'new' : 'continued';
     });
     const matched: Matched = { ...result, kinds };
     this.#expectHeld(matched, flag('sendChanged'));
@@ -178,7 +178,7 @@ class History {
       if (!apply({ event: 'intent', row: number, label: row.place })) return this.#restart(requests);
       const key = this.keyOf(row);
       // As batch does: what is sent must be what was recorded.
-      if (row.isHidden || !this.#recorded.keys.at(number).equals(digest(key))) {
+      if (row.isHidden || this.#recorded.keys[number] !== digest(key)) {
         if (!apply({ event: 'refused', row: number, code: 'usage', reason: 'x' }))
           return this.#restart(requests);
         continue;
@@ -234,14 +234,12 @@ class History {
     found: FoundRows,
     apply: (event: Event) => boolean,
   ): boolean {
-    const hex = (list: FoundRows['keys'], at: number) =>
-      list.has(at) ? list.at(at).toString('hex') : undefined;
-    for (const at of found.lines.keys()) {
+    for (const [at, key] of found.keys.entries()) {
       const row = numbers[at] ?? 0;
-      const [key, written, place] = [found.keys, found.written, found.places].map((list) => hex(list, at));
+      const [written, place] = [found.written[at], found.places[at]];
       const isNew = kinds[at] === 'new' || kinds[at] === 'held';
       const held = kinds[at] === 'held' ? { held: 'x' } : {};
-      const recordedKey = this.#recorded.keys.hex(row) ?? '';
+      const recordedKey = this.#recorded.keys[row] ?? '';
       const event = { event: 'recorded', row, key: isNew ? key : recordedKey, written, place, ...held };
       if (kinds[at] !== 'copy' && !apply(event as Event)) return false;
       const world = this.world[at];
@@ -250,11 +248,8 @@ class History {
     for (const row of released) if (!apply({ event: 'released', row })) return false;
     const { rows, places } = presence;
     if (!apply({ event: 'present', rows, table: '', ...(places !== undefined && { places }) })) return false;
-    for (const at of found.lines.keys())
-      if (kinds[at] === 'copy') {
-        const place = hex(found.places, at) ?? '';
-        if (!apply({ event: 'copy', of: numbers[at] ?? 0, place })) return false;
-      }
+    for (const [at, place = ''] of found.places.entries())
+      if (kinds[at] === 'copy' && !apply({ event: 'copy', of: numbers[at] ?? 0, place })) return false;
     return true;
   }
 

@@ -101,10 +101,9 @@ export class RowSource {
       if (isShard) digest.update(row.digest());
     };
     const found = new FoundRows();
-    let waiting: Row[] = [];
+    const waiting: Row[] = [];
     const identify = async () => {
-      const rows = waiting;
-      waiting = [];
+      const rows = waiting.splice(0);
       const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, this.digestFile)));
       for (const [at, row] of rows.entries())
         found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
@@ -122,7 +121,7 @@ export class RowSource {
     return { found, digest: table };
   }
 
-  #placeOf({ place }: Row): Uint8Array | undefined {
+  #placeOf({ place }: Row): string | undefined {
     if (place === undefined) return undefined;
     const { plan, log, session } = this.tools;
     const { table } = plan;
@@ -133,30 +132,31 @@ export class RowSource {
   /** Yields what the results file does not say yet of the rows. */
   async *#events(
     { numbers, copies, held, released, presence }: MatchedRows,
-    { keys, written, places }: FoundRows,
+    { keys, written: writtenNow, places }: FoundRows,
     table: string | undefined,
   ): AsyncGenerator<Event, void, void> {
     const { recorded } = this.tools.log;
     const copied: Event[] = [];
-    let at = -1;
+    let at = 0;
     for await (const { label } of shardRows(this.tools.plan)) {
       this.tools.session.interruption.signal.throwIfAborted();
-      const row = numbers[++at] ?? 0;
+      const [key = '', written, place] = [keys[at], writtenNow[at], places[at]];
+      const isCopy = copies.has(at);
+      const row = numbers[at++] ?? 0;
       const why = held.get(row);
-      const place = places.hex(at);
-      if (copies.has(at)) {
+      if (isCopy) {
         if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(label);
         copied.push({ event: 'copy', of: row, place: place ?? '' });
         continue;
       }
-      const isNew = !recorded.keys.has(row);
+      const known = recorded.keys[row];
       const isNamed = why !== undefined || !recorded.hasLabel(row, label);
-      const hasMoved = places.has(at) && !places.at(at).equals(recorded.places.at(row));
-      const isRewritten = written.has(at) && !written.at(at).equals(recorded.written.at(row));
-      if (isNew || isNamed || hasMoved || isRewritten)
+      const hasMoved = place !== undefined && place !== recorded.places[row];
+      const isRewritten = written !== undefined && written !== recorded.written[row];
+      if (known === undefined || isNamed || hasMoved || isRewritten)
         yield {
-          ...{ event: 'recorded', row, key: (isNew ? keys.hex(at) : recorded.keys.hex(row)) ?? '' },
-          ...{ written: written.hex(at), place, label: isNamed ? label : undefined, held: why },
+          ...{ event: 'recorded', row, key: known ?? key, written, place },
+          ...{ label: isNamed ? label : undefined, held: why },
         };
     }
     for (const row of released) yield { event: 'released', row };

@@ -3,24 +3,25 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { DigestIndex, DigestList, PagedArray } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
+import { rowNumbers } from './row-numbers.js';
 
-/** The rows as they are now; the lists have an entry for the position of each, from 0. */
+/** The rows as they are now, by their positions from 0: not one object for each, as there may be millions. */
 export class FoundRows {
-  readonly keys = new DigestList();
-  readonly written = new DigestList();
-  readonly places = new DigestList();
+  readonly keys: string[] = [];
+  readonly written: string[] = [];
+  readonly places: string[] = [];
   readonly lines: number[] = [];
   readonly unreadable = new Set<number>();
 
-  add({ key, written, isUnreadable }: RowIdentity, line: number, place: Uint8Array | undefined): void {
+  /** Adds a row; `place` is the digest of its place, if it has one. */
+  add({ key, written, isUnreadable }: RowIdentity, line: number, place: string | undefined): void {
     const at = this.lines.push(line) - 1;
-    this.keys.set(at, key);
-    if (written !== undefined) this.written.set(at, written);
-    if (place !== undefined) this.places.set(at, place);
+    this.keys[at] = key;
+    if (written !== undefined) this.written[at] = written;
+    if (place !== undefined) this.places[at] = place;
     if (isUnreadable) this.unreadable.add(at);
   }
 }
@@ -36,27 +37,27 @@ export interface MatchOptions {
 
 export type MatchedRows = ReturnType<RowMatcher['match']>;
 
-/** In which order recorded rows are taken by equal ones, so that a removed duplicate never causes a run. */
+/** Equal rows take the last of these first, and then all others, so that a removed duplicate never causes a run. */
 const ORDER: readonly RowState[] = [
-  'finished',
-  'running',
-  'unknown',
-  'failed',
-  'lost',
-  'held',
-  'rejected',
   'invalid',
+  'rejected',
+  'held',
+  'lost',
+  'failed',
+  'unknown',
+  'running',
+  'finished',
 ];
 
 /** Matches rows with the recorded ones, whose states `stateOf` returns. */
 export class RowMatcher {
+  /** By the position of each row, from 0. */
   readonly #numbers: Float64Array;
   /** The position of the row that each copy equals, by its own. */
   readonly #copies = new Map<number, number>();
   readonly #held = new Map<number, string>();
-  /** 1 for recorded rows that are found. */
-  readonly #found = new PagedArray(Uint8Array);
-  readonly #isFound = (row: number) => this.#found.get(row) === 1;
+  /** The recorded rows that are found. */
+  readonly #found = new Set<number>();
 
   constructor(
     private readonly recorded: RecordedRows,
@@ -84,7 +85,7 @@ export class RowMatcher {
       /** Why new rows are held, by their numbers. */
       held: this.#held as ReadonlyMap<number, string>,
       /** The recorded rows that are held no longer. */
-      released: sendChanged ? recordedAsHeld.filter(this.#isFound) : [],
+      released: sendChanged ? recordedAsHeld.filter((row) => this.#found.has(row)) : [],
       /** The rows that count as found, for the next command. */
       presence,
     };
@@ -93,7 +94,7 @@ export class RowMatcher {
   /** Returns the recorded rows in some states, in the order of their numbers. */
   #recordedRows(isIncluded: (state: RowState, row: number) => boolean): number[] {
     const rows: number[] = [];
-    for (const row of this.recorded.keys.rows()) if (isIncluded(this.stateOf(row), row)) rows.push(row);
+    for (const row of rowNumbers(this.recorded.keys)) if (isIncluded(this.stateOf(row), row)) rows.push(row);
     return rows;
   }
 
@@ -101,68 +102,51 @@ export class RowMatcher {
 
   #take(at: number, row: number | undefined): void {
     if (row === undefined) return;
-    this.#found.set(row, 1);
+    this.#found.add(row);
     this.#numbers[at] = row;
   }
 
   #takeEqualRows(): void {
-    const { keys, lines, unreadable, written } = this.found;
-    const byKey = this.#indexRecorded();
-    const files = this.options.isFolder ? this.#indexFiles(byKey) : undefined;
-    for (const at of lines.keys()) {
-      const key = keys.at(at);
-      const equal = files?.find(key) ?? at;
+    const byKey = rowsByText(this.recorded.keys);
+    const rank = (row: number) => ORDER.indexOf(this.stateOf(row));
+    for (const rows of byKey.values()) rows.reverse().sort((one, other) => rank(one) - rank(other));
+    const originals = this.options.isFolder ? this.#findOriginals(byKey) : undefined;
+    const { keys, unreadable, written } = this.found;
+    for (const [at, key] of keys.entries()) {
+      const equal = originals?.get(key) ?? at;
       if (equal !== at) this.#copies.set(at, equal);
-      else if (!unreadable.has(at) || !written.has(at)) this.#take(at, byKey.find(key, this.#isFound));
+      else if (!unreadable.has(at) || written[at] === undefined) this.#take(at, byKey.get(key)?.pop());
     }
   }
 
-  /** Returns the recorded rows by their content, the first one of ORDER first. */
-  #indexRecorded(): DigestIndex {
-    const { keys } = this.recorded;
-    const byKey = new DigestIndex(keys);
-    const others: number[] = [];
-    const ranked = ORDER.map((): number[] => []);
-    for (const row of keys.rows()) (ranked[ORDER.indexOf(this.stateOf(row))] ?? others).push(row);
-    for (const rows of [...ranked, others].reverse()) for (const row of rows.reverse()) byKey.add(row);
-    return byKey;
-  }
-
-  /** Returns the files by their bytes. Of equal ones, the row is the one at the recorded path, else the first. */
-  #indexFiles(byKey: DigestIndex): DigestIndex {
-    const { keys, lines, places } = this.found;
-    const isThere = (at: number) => {
-      const row = byKey.find(keys.at(at));
-      return row !== undefined && this.recorded.places.at(row).equals(places.at(at));
-    };
-    const files = [...lines.keys()].reverse();
-    const byBytes = new DigestIndex(keys);
-    for (const at of files) if (!isThere(at)) byBytes.add(at);
-    for (const at of files) if (isThere(at)) byBytes.add(at);
-    return byBytes;
+  /** Returns the position of the row among equal files: of the one at the recorded path, else of the first. */
+  #findOriginals(byKey: ReadonlyMap<string | undefined, readonly number[]>): ReadonlyMap<string, number> {
+    const originals = new Map<string, number>();
+    for (const [at, key] of this.found.keys.entries()) {
+      const row = byKey.get(key)?.at(-1);
+      const isThere = row !== undefined && this.recorded.places[row] === this.found.places[at];
+      if (isThere || !originals.has(key)) originals.set(key, at);
+    }
+    return originals;
   }
 
   /** A row whose document is missing is the latest recorded one that is written like it. */
   #takeRowsWithoutDocument(): void {
     const { written, unreadable } = this.found;
-    const missing = [...unreadable].filter((at) => written.has(at));
-    if (missing.length === 0) return;
-    const latest = new DigestIndex(this.recorded.written);
-    for (const row of this.recorded.written.rows()) latest.add(row);
-    const taken = new Set<number>();
-    for (const at of missing) {
-      const row = latest.find(written.at(at), (other) => taken.has(other));
+    if (unreadable.size === 0) return;
+    const byWritten = rowsByText(this.recorded.written);
+    for (const at of unreadable) {
+      const rows = byWritten.get(written[at]);
+      const latest = rows?.at(-1);
       // The latest one may have moved; what was here before that one is no longer known.
-      if (row === undefined || this.#isFound(row)) continue;
-      taken.add(row);
-      this.#take(at, row);
+      if (latest !== undefined && !this.#found.has(latest)) this.#take(at, rows?.pop());
     }
   }
 
   /** A number never means another row: a new one is above all that were ever recorded, and the line where that is. */
   #numberNewRows(): void {
-    const { lines } = this.found;
     const { lastRow } = this.recorded;
+    const { lines } = this.found;
     let last = lines.reduce((most, line) => Math.max(most, line), lastRow);
     for (const [at, line] of lines.entries())
       if (this.#numbers[at] === 0 && !this.#copies.has(at))
@@ -175,36 +159,31 @@ export class RowMatcher {
   /** Returns what tells where the rows are, unless two have the same place. */
   #uniquePlaces(): string | undefined {
     const { isFolder, places } = this.options;
-    if (isFolder || places === undefined) return places;
-    const seen = new DigestIndex(this.found.places);
-    for (const at of this.found.lines.keys()) {
-      if (seen.find(this.found.places.at(at)) !== undefined) return undefined;
-      seen.add(at);
-    }
-    return places;
+    const isUnique = isFolder || new Set(this.found.places).size === this.found.lines.length;
+    return isUnique ? places : undefined;
   }
 
   /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
   #hold(places: string | undefined, recordedAsHeld: readonly number[]): void {
-    const { keys, lines, places: placesNow, unreadable } = this.found;
-    const { completed, keys: recordedKeys } = this.recorded;
+    const { completed, keys } = this.recorded;
+    const { keys: keysNow, places: placesNow, unreadable } = this.found;
     const numberAt = (at: number) => this.#numbers[at] ?? 0;
-    const newRows = [...lines.keys()].filter((at) => !recordedKeys.has(numberAt(at)) && !unreadable.has(at));
+    const isNew = (at: number) => keys[numberAt(at)] === undefined && !unreadable.has(at);
     const gone = this.#goneRows();
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
     const goneFrom = hasPlaces ? this.#placesOf(gone) : undefined;
-    for (const at of newRows) {
-      const before = hasPlaces ? goneFrom?.get(placesNow.hex(at)) : gone[0];
-      if (before === undefined) continue;
+    const heldKeys = new Set(recordedAsHeld.map((row) => keys[row]));
+    for (const [at, key] of keysNow.entries()) {
+      const before = hasPlaces ? goneFrom?.get(placesNow[at]) : gone[0];
+      if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
         : `is new, and row ${before} is gone: it may be that row, changed; --label tells changed rows from new ones`;
       this.#held.set(numberAt(at), why);
+      heldKeys.add(key);
     }
-    const held = new Set(recordedAsHeld.map((row) => recordedKeys.hex(row)));
-    for (const at of newRows) if (this.#held.has(numberAt(at))) held.add(keys.hex(at));
-    for (const at of held.size === 0 ? [] : newRows)
-      if (held.has(keys.hex(at)) && !this.#held.has(numberAt(at)))
+    for (const [at, key] of keysNow.entries())
+      if (heldKeys.has(key) && isNew(at) && !this.#held.has(numberAt(at)))
         this.#held.set(numberAt(at), 'is equal to a row that is held');
   }
 
@@ -214,7 +193,7 @@ export class RowMatcher {
     if (completed === undefined) return [];
     return this.#recordedRows(
       (state, row) =>
-        (state === 'held' || !hasNoRun(state)) && !this.#isFound(row) && isInRanges(row, completed.rows),
+        (state === 'held' || !hasNoRun(state)) && !this.#found.has(row) && isInRanges(row, completed.rows),
     );
   }
 
@@ -223,8 +202,10 @@ export class RowMatcher {
     const { placesAtCompleted: places, copiesAtCompleted } = this.recorded;
     const included = new Set(rows);
     const copies = [...copiesAtCompleted].filter(([, row]) => included.has(row));
-    const placed = rows.filter((row) => places.has(row)).map((row) => [places.hex(row), row] as const);
-    return new Map<string | undefined, number>([...copies, ...placed]);
+    return new Map<string | undefined, number>([
+      ...copies,
+      ...rows.flatMap((row) => (places[row] === undefined ? [] : [[places[row], row] as const])),
+    ]);
   }
 
   /**
@@ -235,7 +216,7 @@ export class RowMatcher {
     const { completed, keys } = this.recorded;
     const isUndecided = [...this.found.unreadable].some((at) => {
       const row = this.#numbers[at] ?? 0;
-      return !keys.has(row) || hasNoRun(this.stateOf(row));
+      return keys[row] === undefined || hasNoRun(this.stateOf(row));
     });
     const before = isUndecided && completed !== undefined ? [...rowsOf(completed)] : [];
     const rows = new Float64Array(this.#numbers.length + before.length);
@@ -243,6 +224,18 @@ export class RowMatcher {
     rows.set(before, this.#numbers.length);
     return toRanges(rows.sort());
   }
+}
+
+/** Returns the rows with each text, in their order. */
+function rowsByText(texts: readonly string[]): Map<string | undefined, number[]> {
+  const rows = new Map<string | undefined, number[]>();
+  for (const row of rowNumbers(texts)) {
+    const text = texts[row];
+    const known = rows.get(text);
+    if (known === undefined) rows.set(text, [row]);
+    else known.push(row);
+  }
+  return rows;
 }
 
 function* rowsOf({ rows }: Presence): Generator<number, void, void> {

@@ -1,5 +1,4 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
-import { DigestList, PagedArray } from './compact-lists.js';
 import type { Event, RowRanges } from './events.js';
 
 /** The rows of a command that recorded them all. */
@@ -12,19 +11,20 @@ export interface Presence {
 export class RecordedRows {
   /** The key of the digests. */
   salt: Uint8Array = new Uint8Array();
-  readonly keys = new DigestList();
-  readonly written = new DigestList();
+  /** By row, as the event `recorded` has them. */
+  readonly keys: string[] = [];
+  readonly written: string[] = [];
   /** Where each row was when it was recorded last. */
-  readonly places = new DigestList();
+  readonly places: string[] = [];
   /** The digest of the table, hexadecimal, when its rows were recorded last. */
   table: string | undefined;
   /** The largest number that a row has. */
   lastRow = 0;
   /** The rows that the last completed command found, where they were then, and the rows of copies by their places. */
   completed: Presence | undefined;
-  readonly placesAtCompleted = new DigestList();
+  readonly placesAtCompleted: string[] = [];
   copiesAtCompleted: ReadonlyMap<string, number> = new Map();
-  readonly #labels = new PagedArray(Uint32Array);
+  readonly #labels: string[] = [];
   /** What becomes of the last three if this command is completed. */
   #present: Presence | undefined;
   readonly #moved: number[] = [];
@@ -32,8 +32,7 @@ export class RecordedRows {
 
   /** Returns whether a row is known by this label, or by none. */
   hasLabel(row: number, label: string): boolean {
-    const known = this.#labels.get(row) ?? 0;
-    return known === 0 || known === hashOf(label);
+    return (this.#labels[row] ?? label) === label;
   }
 
   /** Applies an event. */
@@ -62,29 +61,21 @@ export class RecordedRows {
 
   #record({ row, key, written, place, label }: Event & { event: 'recorded' }): void {
     this.#name(row, label);
-    this.keys.set(row, Buffer.from(key, 'hex'));
-    if (written !== undefined) this.written.set(row, Buffer.from(written, 'hex'));
+    this.keys[row] = key;
+    if (written !== undefined) this.written[row] = written;
     if (place === undefined) return;
-    this.places.set(row, Buffer.from(place, 'hex'));
+    this.places[row] = place;
     this.#moved.push(row);
   }
 
   #name(row: number, label: string | undefined): void {
     this.lastRow = Math.max(this.lastRow, row);
-    if (label !== undefined) this.#labels.set(row, hashOf(label));
+    if (label !== undefined) this.#labels[row] = label;
   }
 
   #complete(): void {
     this.completed = this.#present ?? this.completed;
-    for (const row of this.#moved.splice(0)) this.placesAtCompleted.set(row, this.places.at(row));
+    for (const row of this.#moved.splice(0)) this.placesAtCompleted[row] = this.places[row] ?? '';
     this.copiesAtCompleted = this.#copies;
   }
-}
-
-/** Returns a number for a text, never 0 (FNV-1a). */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash >>> 0 || 1;
 }

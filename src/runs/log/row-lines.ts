@@ -1,26 +1,26 @@
-/** Where the lines of each row are in a log, in a few bytes a line; and the rows that they tell of. */
+/** Where the lines of each row are in a log, and the rows that they tell of. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { BatchFileError } from '../../errors.js';
 import type { Run } from '../../service/run.js';
-import { PagedArray } from './compact-lists.js';
 import { decodeLine, isRowEvent, type ReadEvent, type RowEvent } from './events.js';
 import { NEW_ROW, type RowRecord, reduce } from './reduce.js';
 
 export class RowLines {
-  /** By the number of the line, from 1: where it begins, and the number of the line of the same row before it. */
-  readonly #starts = new PagedArray(Float64Array);
-  readonly #before = new PagedArray(Uint32Array);
+  /** By the number of the line, from 1: where it begins, negative of a `sent`, and the line of the same row before it. */
+  readonly #starts = [0];
+  readonly #before = [0];
   /** The last line of each row. */
-  readonly #last = new PagedArray(Uint32Array);
-  #count = 0;
+  readonly #last: number[] = [];
 
-  /** Remembers the line of an event. */
+  /** Remembers the line of an event; that of a `sent` only until the line that says what became of it. */
   add(read: ReadEvent & RowEvent): void {
-    const { row, start } = read;
-    if (read.event === 'recorded' && read.held === undefined && read.label === undefined) return;
-    this.#starts.set(++this.#count, start);
-    this.#before.set(this.#count, this.#last.get(row) ?? 0);
-    this.#last.set(row, this.#count);
+    const { event, row, start } = read;
+    if (event === 'recorded' && read.held === undefined && read.label === undefined) return;
+    const last = this.#last[row] ?? 0;
+    const isAnswer = event === 'accepted' || event === 'refused' || event === 'unknown';
+    const isSent = (this.#starts[last] ?? 0) < 0;
+    this.#before.push(isAnswer && isSent ? (this.#before[last] ?? 0) : last);
+    this.#last[row] = this.#starts.push(event === 'sent' ? -start : start) - 1;
   }
 
   /**
@@ -29,8 +29,8 @@ export class RowLines {
    */
   read(row: number, reader: LineReader, isKept: boolean): RowRecord {
     const starts: number[] = [];
-    for (let line = this.#last.get(row) ?? 0; line !== 0; line = this.#before.get(line) ?? 0)
-      starts.push(this.#starts.get(line) ?? 0);
+    for (let line = this.#last[row] ?? 0; line !== 0; line = this.#before[line] ?? 0)
+      starts.push(Math.abs(this.#starts[line] ?? 0));
     let record = NEW_ROW;
     for (const start of starts.reverse()) {
       const event = reader.read(row, start);

@@ -2,7 +2,6 @@
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
-import { PagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
   becomeKnown,
@@ -13,6 +12,7 @@ import {
   type Standing,
   transition,
 } from './reduce.js';
+import { rowNumbers } from './row-numbers.js';
 
 /** Rows that each reason lists at most. */
 const MAX_LISTED_ROWS = 20;
@@ -32,7 +32,7 @@ interface Known {
 const NEW: Standing<Known> = { now: { state: 'new' } };
 
 export class RowStates {
-  readonly #standings = new PagedArray<Standing<Known>>(Array);
+  readonly #standings: Standing<Known>[] = [];
   /** The shared objects, by what they say. */
   readonly #shared = new Map<string, Standing<Known>>();
   readonly #ids = new Map<number, string>();
@@ -104,7 +104,7 @@ export class RowStates {
 
   /** Yields each row with its state, in the order of their numbers. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row] of this.#standings.entries()) yield [row, this.state(row)];
+    for (const row of rowNumbers(this.#standings)) yield [row, this.state(row)];
   }
 
   /**
@@ -113,7 +113,8 @@ export class RowStates {
    */
   reasons() {
     const groups = new Map<Known, { rows: number[]; count: number }>();
-    for (const [row, { now }] of this.#standings.entries()) {
+    for (const row of rowNumbers(this.#standings)) {
+      const { now } = this.#standing(row);
       if (now.reason === undefined || this.state(row) === 'gone') continue;
       const group = groups.get(now) ?? { rows: [], count: 0 };
       if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
@@ -149,11 +150,11 @@ export class RowStates {
   /** Says why a row is in its state, until its next event. */
   setReason(row: number, { code, reason }: RecordedError): void {
     const known = this.#know(this.recordedState(row), code, { message: reason }, row);
-    this.#standings.set(row, this.#share(known));
+    this.#standings[row] = this.#share(known);
   }
 
   #standing(row: number): Standing<Known> {
-    return this.#standings.get(row) ?? NEW;
+    return this.#standings[row] ?? NEW;
   }
 
   /** Returns what is known of a row that an event has brought to a state. */
@@ -194,7 +195,7 @@ export class RowStates {
   #set(row: number, { now, before, settled }: Standing<Known>): void {
     if (this.recordedState(row) !== 'new') this.#count(this.state(row), -1);
     const isAlone = before === undefined && settled === undefined;
-    this.#standings.set(row, isAlone ? this.#share(now) : { now, before, settled });
+    this.#standings[row] = isAlone ? this.#share(now) : { now, before, settled };
     this.#count(this.state(row), 1);
   }
 
