@@ -5,9 +5,12 @@ import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
-/** Replaces bytes that are no text; in UTF-16 without a byte order mark, every other byte of most tables is one. */
-const NUL = '\0';
-const NOT_UTF8 = 'has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8';
+/**
+ * Matches what stands for bytes that are no text. In UTF-16 without a byte order mark, every other byte of most tables is
+ * a NUL.
+ */
+const NO_TEXT = /[\0\uFFFD]/;
+const NOT_UTF8 = 'has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8';
 
 /** The delimiters of spreadsheets. */
 const DELIMITERS = [',', ';', '\t'];
@@ -61,7 +64,7 @@ export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
 export async function csvColumns(file: CsvFile): Promise<Columns> {
   const { cells, line } = await headerOf(file);
   const label = `${file.name}:${line}`;
-  if (cells.some((cell) => cell.includes(NUL))) throw new BatchFileError(`${label}: ${NOT_UTF8}`);
+  if (cells.some((cell) => NO_TEXT.test(cell))) throw new BatchFileError(`${label}: ${NOT_UTF8}`);
   const headers = cells.map((cell) => {
     try {
       return parseColumnHeader(cell.trim());
@@ -98,10 +101,10 @@ function inputsOf(
     const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`;
     const separator = JSON.stringify(delimiter);
     return {
-      problem: `has ${count}, but the header has ${headers.length}; quote cells that contain ${separator}, and keep the ${separator} of empty cells`,
+      problem: `has ${count}, but the header has ${headers.length}; quote cells that contain ${separator}`,
     };
   }
-  if (cells.some((cell) => cell.includes(NUL))) return { problem: NOT_UTF8 };
+  if (cells.some((cell) => NO_TEXT.test(cell))) return { problem: NOT_UTF8 };
   try {
     const given = headers.map((header, index) => ({ header, cell: cells[index] ?? '' }));
     const items = given.filter(({ cell }) => cell !== '').map(({ header, cell }) => parseCell(header, cell));
@@ -154,24 +157,14 @@ async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<Cs
 /** Decodes UTF-8, and UTF-16 with a byte order mark. A line break is in one piece, and the last line has one. */
 async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
   let decoder: TextDecoder | undefined;
-  let tail: Buffer = Buffer.alloc(0);
   let rest = '';
-  const next = (chunk: Buffer = Buffer.alloc(0), stream = false): string => {
-    decoder ??= new TextDecoder(encodingOf(chunk));
-    const text = decoder.decode(chunk, { stream });
-    const bytes = Buffer.concat([tail, chunk]);
-    tail = bytes.subarray(-2);
-    if (decoder.encoding !== 'utf-8' || !text.includes('\uFFFD')) return text;
-    // A U+FFFD of the table itself is a character like others, and three bytes.
-    const own = bytes.toString('latin1').split('\u00ef\u00bf\u00bd').length;
-    return text.split('\uFFFD').length === own ? text : text.replaceAll('\uFFFD', NUL);
-  };
   for await (const chunk of file) {
-    const text = rest + next(chunk, true);
+    decoder ??= new TextDecoder(encodingOf(chunk));
+    const text = rest + decoder.decode(chunk, { stream: true });
     rest = text.endsWith('\r') ? '\r' : '';
     yield rest === '' ? text : text.slice(0, -1);
   }
-  yield `${rest}${next()}\n`;
+  yield `${rest}${decoder?.decode() ?? ''}\n`;
 }
 
 function encodingOf([first, second]: Buffer): string {

@@ -124,7 +124,7 @@ describe('CSV: invalid rows and tables', () => {
     [
       'a cell with a NUL',
       'a\n1\n2\0\n3\n',
-      'rows.csv:3: has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8',
+      'rows.csv:3: has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8',
     ],
   ])(
     'CSV: %s is reported as an invalid row, with the line on which it begins',
@@ -157,12 +157,12 @@ describe('CSV: invalid rows and tables', () => {
     [
       'a header in Latin-1',
       Buffer.from('caf\xe9\n1\n', 'latin1'),
-      'rows.csv:1: has a NUL, or bytes that are not valid UTF-8',
+      'rows.csv:1: has a NUL or U+FFFD, or bytes that are not valid UTF-8',
     ],
     [
       'UTF-16 without a byte order mark',
       Buffer.from('a\n1\n', 'utf16le'),
-      'rows.csv:1: has a NUL, or bytes that are not valid UTF-8',
+      'rows.csv:1: has a NUL or U+FFFD, or bytes that are not valid UTF-8',
     ],
   ])('CSV: a table with %s exits 2', async (_name, table, message) => {
     const { exitCode, stderr } = await runBatch(table, '--check');

@@ -135,7 +135,7 @@ describe('batch: resuming from a results file', () => {
       'with the baseUrl',
     );
     expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain(
-      'belongs to a batch with other inputs: -i more=1 is new',
+      'belongs to a batch with other inputs: more',
     );
     expect(requests).toHaveLength(before);
   });
@@ -149,7 +149,7 @@ describe('batch: resuming from a results file', () => {
     const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
     expect(changed.exitCode).toBe(2);
     expect(changed.stderr).toContain(
-      '--results out.jsonl: belongs to a batch with other inputs: -i region=US has another value, -i month=1 is new, -i year is missing; use another file',
+      '--results out.jsonl: belongs to a batch with other inputs: region, year, month; use another file',
     );
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
@@ -166,7 +166,7 @@ describe('batch: resuming from a results file', () => {
     isFixed = true;
     expect((await run('region=US')).exitCode).toBe(0);
     expect((await run('region=US')).exitCode).toBe(0);
-    expect((await run('region=EU')).stderr).toContain('-i region=EU has another value');
+    expect((await run('region=EU')).stderr).toContain('other inputs: region');
   });
 
   test('batch: while no run exists, the workflow and the service may change', async () => {
@@ -399,19 +399,10 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      'wfr: error: rows.csv:2: has a NUL, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
+      'wfr: error: rows.csv:2: has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
         '  rows.csv:62: n:=x: not JSON: expected a value at line 1, column 1; for a string use n=x\n' +
         '  31 of 61 rows are invalid\n',
     );
-  });
-
-  test('batch --check: a U+FFFD that is in a table in UTF-8 is text', async () => {
-    const { wfr } = await startBatchService();
-    const cwd = temporaryFolder();
-    // The character is cut by the end of the first block of the file.
-    writeFileSync(join(cwd, 'rows.csv'), `name\n${'a'.repeat(65_536 - 7)}\ufffd\n`);
-    const { exitCode, stdout } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
   });
 
   test('batch --check: tables in Latin-1 or with missing cells are invalid', async () => {
@@ -424,7 +415,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
       return stderr;
     };
     expect(await check(Buffer.from('name,n:=\nJos\xe9,1\n', 'latin1'))).toContain(
-      'rows.csv:2: has a NUL, or bytes that are not valid UTF-8',
+      'rows.csv:2: has a NUL or U+FFFD, or bytes that are not valid UTF-8',
     );
     expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cell, but the header has 3');
     expect(requests).toEqual([]);
