@@ -32,7 +32,6 @@ describe('runUrl', () => {
     const { wfr } = await wfrWithPages();
     expect((await wfr(['run', 'w'])).stderr).toContain(`\nPage: ${PAGE}\n`);
     expect((await wfr(['status', 'a/|1'])).stdout).toContain(`page       ${PAGE}\n`);
-    expect((await wfr(['history'])).stdout).toContain(PAGE);
     expect(JSON.parse((await wfr(['history', '--json'])).stdout)[0].page).toBe(PAGE);
   });
 

@@ -5,10 +5,10 @@ export const HISTORY: CommandEntry = {
   name: 'history',
   summary: 'list the runs triggered on this machine',
   help: `
-Each line has the beginning of a run's id, the status last seen, the row in a
-batch or the names of the documents, the age, and where there is room the
-service, if there are several, and the workflow. -o id prints whole ids, and
---json all that is known. Where an id is expected, its beginning is enough.
+Each line has the beginning of a run's id, the status last seen, the workflow
+with the row in a batch or the names of the documents, the age, and the service
+if there are several. -o id prints whole ids, --json all that is known. Where
+an id is expected, its beginning is enough.
 
 In wfr status and wfr watch, @last is the id of the latest run at the current
 service, and @last:<workflow> that of a workflow. The history is stored in

@@ -10,6 +10,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
@@ -55,17 +56,20 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
   const layout = await openLayout(colorFlag, context);
+  // No other run in the whole history has the same beginning.
+  const shorten = idShortener(known.map(({ id }) => id));
   const isText = format === 'text';
-  const text = isText && runs.length > 0 ? [secrets.mask(formatRuns(runs, known, layout, context))] : [];
+  const text = isText && runs.length > 0 ? [secrets.mask(formatRuns(runs, shorten, layout, context))] : [];
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length));
   if (isText && !quiet && runs.length < wanted.length)
     notes.push(`${runs.length} of ${wanted.length} runs; for all, add --limit ${wanted.length}`);
-  if (isText && !quiet && runs.some((run) => !hasEndedStatus(run.status)))
-    notes.push('Each status is as last seen; to ask the service: wfr status <id>');
-  for (const line of wrapLines(notes, stderr.isTerminal ? stderr.columns : 0))
-    await stderr.write(`${line}\n`);
+  const command = isText && !quiet ? statusCommand(runs, shorten, flags, context) : undefined;
+  if (command !== undefined) notes.push('Each status is as last seen; to ask the service:');
+  const lines = wrapLines(notes, stderr.isTerminal ? stderr.columns : 0);
+  // The command stays one line, to be pasted.
+  for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
@@ -104,15 +108,35 @@ function* formatData(
   }
 }
 
-/** Returns the table; ids are shortened as far as no run in the whole history has the same. */
+/** Runs that a command names at most. */
+const MAX_NAMED = 10;
+
+/** Returns the command that shows the first runs that may have ended since, all at one service; undefined if there are none. */
+function statusCommand(
+  runs: readonly ListedRun[],
+  shorten: (id: string) => string,
+  { profile }: HistoryFlags,
+  { platform, secrets }: Context,
+): string | undefined {
+  const open = runs.filter(({ status }) => !hasEndedStatus(status));
+  const [first] = open;
+  if (first === undefined) return undefined;
+  const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
+  const flags = [
+    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...(hasServices(runs) ? ['--base-url', first.baseUrl] : []),
+  ];
+  return secrets.mask(`  ${shellCommand(['wfr', 'status', ...ids.slice(0, MAX_NAMED), ...flags], platform)}`);
+}
+
+const hasServices = (runs: readonly ListedRun[]) => new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
+
 function formatRuns(
   runs: readonly ListedRun[],
-  known: readonly PastRun[],
+  shorten: (id: string) => string,
   layout: Layout,
   { clock, secrets }: Pick<Context, 'clock' | 'secrets'>,
 ): string {
-  const shorten = idShortener(known.map(({ id }) => id));
-  const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
   const columns: Column<ListedRun>[] = [
@@ -122,26 +146,21 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'LABEL', text: ({ label = '' }) => cell(label), isCutAtStart: true },
+    { header: 'NAME', text: (run) => cell(nameInList(run)), isCutAtStart: true },
     { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()), isOptional: true },
-    {
-      header: 'SERVICE',
-      text: ({ baseUrl }) => (hasServices ? cell(baseUrl.replace(/^https?:\/\//, '')) : ''),
-      isOptional: true,
-    },
-    {
-      header: 'WORKFLOW',
-      text: ({ workflow, workflowName, version }) => cell(workflowName ?? version ?? shortWorkflow(workflow)),
-      isOptional: true,
-    },
-    { header: 'PAGE', text: ({ page = '' }) => cell(page), isOptional: true },
   ];
-  const shown = columns.filter(({ text }) => runs.some((run) => text(run) !== ''));
-  return `${layOutTable(runs, shown, layout).join('\n')}\n`;
+  if (hasServices(runs)) {
+    const text = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
+    columns.push({ header: 'SERVICE', text, isOptional: true });
+  }
+  return `${layOutTable(runs, columns, layout).join('\n')}\n`;
 }
 
-/** A workflow without a name is told from others by the start of its UUID. */
-const shortWorkflow = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
+/** Returns the workflow, and the label if there is one; a workflow without a name is told by the start of its UUID. */
+function nameInList({ workflow, workflowName, version, label }: ListedRun): string {
+  const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
+  return label ? `${name}: ${label}` : name;
+}
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
 

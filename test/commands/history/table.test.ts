@@ -60,14 +60,14 @@ const RUNS: readonly Recorded[] = [
 ];
 
 describe('history: the table', () => {
-  test('the table has short ids, ages, labels, and workflows by their names, versions or ids', async () => {
+  test('the table has short ids, ages, workflows by their names, versions or ids, and labels', async () => {
     expect(await past(RUNS).list()).toEqual([
-      'ID        STATUS    LABEL                             AGE  WORKFLOW',
-      'order-1   accepted                                    now  invoice',
-      '40fa8c1e  PENDING                                     12s  billing v2',
-      '30fa8c1e  RUNNING   rows.csv:12 (Smith & Sons, Inc.)  12m  invoice',
-      '20fa8c1e  FAILED                                      2h   f7a1c2d3…',
-      '10fa8c1e  FINISHED                                    3d   invoice',
+      'ID        STATUS    NAME                                       AGE',
+      'order-1   accepted  invoice                                    now',
+      '40fa8c1e  PENDING   billing v2                                 12s',
+      '30fa8c1e  RUNNING   invoice: rows.csv:12 (Smith & Sons, Inc.)  12m',
+      '20fa8c1e  FAILED    f7a1c2d3…                                  2h',
+      '10fa8c1e  FINISHED  invoice                                    3d',
     ]);
   });
 
@@ -81,7 +81,7 @@ describe('history: the table', () => {
       const { default: stringWidth } = await import('string-width');
       for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(stdoutTerminal);
       expect(stdout).toContain('ID');
-      expect(stdout).toContain('LABEL');
+      expect(stdout).toContain('NAME');
     },
   );
 
@@ -119,8 +119,8 @@ describe('history: the table', () => {
       { id: 'b', baseUrl: 'https://other.example.com/' },
     ]);
     const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
-    expect(stripVTControlCharacters(await shown(60))).toMatch(/LABEL +AGE +SERVICE/);
-    expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +LABEL.*\n.*\n.* {2}…\S*5\.pdf/);
+    expect(stripVTControlCharacters(await shown(60))).toMatch(/NAME +AGE +SERVICE/);
+    expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +NAME.*\n.*\n.* {2}…\S*5\.pdf/);
   });
 
   test('a secret in a label is masked, also where the cell is cut', async () => {
@@ -171,9 +171,12 @@ describe('history: the runs that are listed', () => {
   });
 
   test('a status that is not final is said to be as last seen', async () => {
-    const note = 'Each status is as last seen; to ask the service: wfr status <id>\n';
+    const note = 'Each status is as last seen; to ask the service:\n  wfr status order-1 40fa8c1e 30fa8c1e';
     const { history } = past(RUNS);
-    expect((await history()).stderr).toBe(note);
+    expect((await history()).stderr).toBe(`${note}\n`);
+    expect((await history(['--profile', 'p'])).stderr).toBe(`${note} --profile p\n`);
+    const others = past([...RUNS, { id: 'b', baseUrl: 'https://other.example.com/' }]);
+    expect((await others.history()).stderr).toContain('wfr status b --base-url https://other.example.com/\n');
     for (const args of [['--status', 'failed'], ['--json'], ['-o', 'id'], ['-q']])
       expect((await history(args)).stderr).toBe('');
   });
