@@ -85,7 +85,7 @@ export class BatchRun {
     for (const [state, known] of rows.counts()) {
       if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
-      const isLeft = ROW_STATES[state].again === 'send';
+      const isLeft = ROW_STATES[state] === 'send';
       const count = isLeft
         ? (this.#ended.get(state) ?? 0)
         : known - (state === 'unknown' ? awaiting.size : 0);

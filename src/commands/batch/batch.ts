@@ -1,6 +1,4 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
-import { randomBytes } from 'node:crypto';
-
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
@@ -10,7 +8,7 @@ import type { Context } from '../../platform/context.js';
 import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
-import { openResultsFile, recordInputs } from '../../runs/log/log-file.js';
+import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatDuration, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -221,21 +219,19 @@ function withGate(gate: Gate, session: Session): Session {
 async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
   const { clock, stdout } = session.context;
   const { workflowId, settings, shard, defaults, results: file } = plan;
-  const header = {
+  const target = {
     workflow: comparableId(workflowId),
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
-    inputs: recordInputs(defaults),
-    rowSalt: randomBytes(16).toString('hex'),
   };
   if (file !== undefined) {
-    return openResultsFile(ownedFileOptions(file, session), header, defaults).catch((error) => {
+    return openResultsFile(ownedFileOptions(file, session), target, defaults).catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });
   }
   const log = new Log(stdoutSink(stdout), () => clock.now());
   // What is written to stdout can be saved as a results file, to continue from it.
-  log.record({ event: 'batch', ...header });
+  log.record(createHeader(target, defaults));
   return log;
 }

@@ -93,7 +93,7 @@ export class RowRunner {
     const { log, session } = this.tools;
     const { context, reporter } = session;
     const { number, label } = row;
-    const isNew = ROW_STATES[log.rows.state(number)].again === 'send';
+    const isNew = ROW_STATES[log.rows.state(number)] === 'send';
     const resolving = isNew ? this.#resolveInTurn(row) : this.#resolve(row);
     const inputs = await resolving.catch((error) => {
       log.record({ event: 'intent', row: number, label });

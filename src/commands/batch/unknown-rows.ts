@@ -81,8 +81,7 @@ export async function validateDecisions(
   const checkRows = (flag: string, selection: RowSelection, again: Again, expected: string) => {
     for (const [first, last] of selection === 'all' ? [] : selection)
       for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
-        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)].again !== again)
-          reject(flag, row, expected);
+        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)] !== again) reject(flag, row, expected);
   };
   for (const { row, id, flag } of adoptions) {
     const state = rows.recordedState(row);

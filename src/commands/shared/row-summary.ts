@@ -67,7 +67,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[])
-    .filter((state) => ROW_STATES[state].again === 'retry-failed' && has(state))
+    .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))
     .map((state) => wordOf(shownState(state)))
     .reverse()
     .join(' and ');

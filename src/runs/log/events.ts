@@ -7,7 +7,6 @@ import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
 import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
-import { parseMembers } from '../../text/json/members.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
@@ -34,8 +33,7 @@ const TIME = optional((value): value is number => Number.isFinite(value));
 const NAMES = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(TEXT);
 /** The digest of each input, by its name. */
 const DIGESTS = isRecordOf(/^[0-9a-f]{64}$/);
-/** The same of the inputs of all rows: 16 hexadecimal digits of salt, then 16 of the digest. */
-const SALTED_DIGESTS = isRecordOf(/^[0-9a-f]{32}$/);
+const SHORT_DIGESTS = isRecordOf(/^[0-9a-f]{32}$/);
 const OWNER = (value: unknown): value is Owner => isClaim({ owner: value, file: '' });
 
 /** Why no run was created, or why its id is not known. */
@@ -88,11 +86,11 @@ const FILE_EVENTS = {
     workflow: TEXT,
     baseUrl: TEXT,
     shard: SHARD,
-    /** Of all rows. */
-    inputs: optional(SALTED_DIGESTS),
+    /** Those of all rows. */
+    inputs: optional(SHORT_DIGESTS),
     /** Set in the file of `run --once`: the key of its digests. */
     salt: optional(DIGEST),
-    /** Set in the file of a batch: the key of the digests of its rows. */
+    /** Set in the file of a batch: the key of its digests. */
     rowSalt: optional(DIGEST),
   },
   /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
@@ -130,7 +128,6 @@ export type FileEvent = EventOf<typeof FILE_EVENTS>;
 export type Event = RowEvent | FileEvent;
 export type RecordedError = Valid<typeof ERROR>;
 export type Header = Valid<typeof FILE_EVENTS.batch>;
-export type RecordedInputs = Checked<typeof SALTED_DIGESTS>;
 /** Rows in order, both ends of each range included. */
 export type RowRanges = readonly (readonly [first: number, last: number])[];
 
@@ -174,7 +171,7 @@ export type ReadEvent = Event & {
   start: number;
 };
 
-/** The version of the format; a file of another one is not read, but version 2 of the file of `run --once` is the same. */
+/** The version of the format; a file of another one is not read. */
 const FORMAT = 3;
 
 /** Returns whether an event is about a row. */
@@ -282,31 +279,17 @@ function parseLine(bytes: Buffer): Members | undefined {
   }
 }
 
-/** An output may be large, and its numbers exact: it stays the text that it is. */
+/** An output may be large, and its numbers exact: it stays the text that it is. wfr writes the run last. */
 function parseEnded(bytes: Buffer): Members {
   const end = bytes.indexOf(RUN_MEMBER);
-  // wfr writes the run last, so that the other members are JSON without it, and it is scanned once.
-  const last = end < 0 ? undefined : parseRunOrUndefined(bytes.subarray(end + RUN_MEMBER.length, -1));
-  if (last !== undefined && bytes.at(-1) === 0x7d) {
-    const others = JSON.parse(`${bytes.toString('utf8', 0, end)}}`);
-    others.run = last;
-    return others;
-  }
-  const members: Record<string, unknown> = {};
-  for (const { name, value } of parseMembers(bytes) ?? []) {
-    members[name] =
-      name === 'run' ? parseRunOrUndefined(value) : JSON.parse(Buffer.from(value).toString('utf8'));
-  }
-  return members;
+  const run = parseRunJson(bytes.subarray(end + RUN_MEMBER.length, -1));
+  if (typeof run !== 'string')
+    return Object.assign(JSON.parse(`${bytes.toString('utf8', 0, end)}}`), { run });
+  // The check of the event's members reports it, unless the line is incomplete.
+  return Object.assign(JSON.parse(bytes.toString('utf8')), { run: undefined });
 }
 
 const RUN_MEMBER = Buffer.from(',"run":');
-
-function parseRunOrUndefined(value: Uint8Array): Run | undefined {
-  // The check of the event's members reports what is no run.
-  const run = parseRunJson(value);
-  return typeof run === 'string' ? undefined : run;
-}
 
 function toReadEvent(members: Members, start: number): ReadEvent {
   // A copy of each of millions of events would take as long as to parse them.
@@ -329,7 +312,7 @@ const CHECKS: ReadonlyMap<unknown, [name: string, accepts: Check<unknown>][]> = 
 function findProblem(members: Members): string | undefined {
   const { event, format, time } = members;
   if (typeof event !== 'string') return 'is not a line of a results file';
-  if (event === 'batch' && format !== FORMAT && (format !== 2 || members.salt === undefined))
+  if (event === 'batch' && format !== FORMAT)
     return 'was written by another version of wfr; continue with that version, or use another file';
   const invalid = CHECKS.get(event)?.find(([name, accepts]) => !accepts(members[name]));
   if (invalid === undefined && TIME(time)) return undefined;

@@ -3,19 +3,12 @@
  * the file with the command.
  */
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import {
-  decodeEvents,
-  type Header,
-  isRowEvent,
-  mayBeLog,
-  type ReadEvent,
-  type RecordedInputs,
-  type RowEvent,
-} from './events.js';
+import { saltedDigest } from '../../table/row.js';
+import { decodeEvents, type Header, mayBeLog, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
 import { Log } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
@@ -27,26 +20,17 @@ export interface LogFile {
   header: Header | undefined;
 }
 
-/**
- * Locks the file and reads it. `observe` is called for each event of a row, also for later ones. Throws JournalInUseError,
- * UsageError.
- */
-export async function openLogFile(
-  options: OwnedFileOptions,
-  observe: (event: RowEvent, time: number | undefined) => void = () => {},
-): Promise<LogFile> {
+/** Locks the file and reads it. Throws JournalInUseError, UsageError. */
+export async function openLogFile(options: OwnedFileOptions): Promise<LogFile> {
   const { name, clock } = options;
   const file = await OwnedFile.open(options);
   try {
     let header: Header | undefined;
-    const log = new Log(file, () => clock.now(), observe);
+    const log = new Log(file, () => clock.now());
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
-      log.recorded.apply(event);
-      if (!isRowEvent(event)) return;
-      log.rows.apply(event);
-      observe(event, event.time);
+      log.apply(event, event.time);
     });
     return { log, header };
   } catch (error) {
@@ -105,30 +89,33 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
   }
 }
 
+/** What the file of a batch is for. */
+type BatchTarget = Pick<Header, 'workflow' | 'baseUrl' | 'shard'>;
+
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
  * service or shard, or to other inputs of all rows.
  */
 export async function openResultsFile(
   options: OwnedFileOptions,
-  header: Header,
+  target: BatchTarget,
   inputs: readonly CommonInput[],
 ): Promise<Log> {
   const { name, path } = options;
   await withFileName('--results', name, assertResultsFile(path, name));
   const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
   try {
+    const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
-    const differences = recorded === undefined ? [] : differencesOf(recorded, header, inputs);
+    const differences = recorded === undefined ? [] : differencesOf(recorded, header);
     if (recorded?.salt !== undefined)
       throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
     if (differences.length > 0 && (!isOpen || recorded?.shard !== header.shard))
       throw new BatchFileError(
         `--results ${name}: belongs to a batch with ${differences.join(', ')}; use another file`,
       );
-    if (recorded === undefined || differences.length > 0)
-      await log.commit({ event: 'batch', ...header, rowSalt: recorded?.rowSalt ?? header.rowSalt });
+    if (recorded === undefined || differences.length > 0) await log.commit(header);
     return log;
   } catch (error) {
     await log.close().catch(() => {});
@@ -136,12 +123,13 @@ export async function openResultsFile(
   }
 }
 
-function differencesOf(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
+function differencesOf(recorded: Header, header: Header): string[] {
   const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== header[key]);
-  const others = recorded.inputs === undefined ? [] : differentInputs(recorded.inputs, inputs);
+  const [before = {}, now = {}] = [recorded.inputs, header.inputs];
+  const names = Object.keys({ ...before, ...now }).filter((name) => before[name] !== now[name]);
   return [
     ...keys.map((key) => `the ${key} ${recorded[key]}, not ${header[key]}`),
-    ...(others.length > 0 ? [`other inputs: ${others.join(', ')}`] : []),
+    ...(names.length > 0 ? [`other inputs: ${names.join(', ')}`] : []),
   ];
 }
 
@@ -151,28 +139,13 @@ interface CommonInput {
   raw: string;
 }
 
-export function recordInputs(inputs: readonly CommonInput[]): RecordedInputs {
-  return Object.fromEntries(
-    inputs.map(({ name, raw }) => {
-      const salt = randomBytes(8).toString('hex');
-      return [name, salt + digest(raw, salt)];
-    }),
-  );
-}
-
-/** Returns how the inputs differ from the recorded ones, in a few words each. */
-function differentInputs(recorded: RecordedInputs, inputs: readonly CommonInput[]): string[] {
-  const missing = Object.keys(recorded).filter((name) => !inputs.some((input) => input.name === name));
-  return [
-    ...inputs.flatMap(({ name, raw }) => {
-      const known = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
-      if (known === undefined) return [`-i ${raw} is new`];
-      return known.slice(16) === digest(raw, known.slice(0, 16)) ? [] : [`-i ${raw} has another value`];
-    }),
-    ...missing.map((name) => `-i ${name} is missing`),
-  ];
-}
-
-function digest(raw: string, salt: string): string {
-  return createHmac('sha256', Buffer.from(salt, 'hex')).update(raw).digest('hex').slice(0, 16);
+/** Returns the first line of the file of a batch; `rowSalt` is the key of all digests in it. */
+export function createHeader(
+  target: BatchTarget,
+  inputs: readonly CommonInput[],
+  rowSalt = randomBytes(16).toString('hex'),
+) {
+  const digestOf = (raw: string) => saltedDigest(Buffer.from(rowSalt, 'hex'), raw);
+  const digests = inputs.map(({ name, raw }) => [name, digestOf(raw)]);
+  return { event: 'batch', ...target, inputs: Object.fromEntries(digests), rowSalt } as const;
 }

@@ -12,8 +12,9 @@ import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
+import { type Event, encodeEvent, isRowEvent, recordedError } from './events.js';
 import { RecordedRows } from './recorded-rows.js';
+import { NEW_ROW, reduce } from './reduce.js';
 import { RowStates } from './row-states.js';
 
 /** Where the lines of a log go. */
@@ -22,8 +23,8 @@ export interface LogSink {
   readonly token?: string;
   /** Aborts with an OutputError when nothing more can be written, even if no event is pending. */
   readonly failed: AbortSignal;
-  /** Resolves when the lines are written, after all earlier ones; on disk if `isDurable`. Throws OutputError. */
-  write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void>;
+  /** Resolves when the lines are on disk, after all earlier ones. Throws OutputError. */
+  write(lines: readonly Uint8Array[]): Promise<void>;
   /** Throws OutputError. */
   close(): Promise<void>;
 }
@@ -37,29 +38,29 @@ export class Log {
   readonly recorded = new RecordedRows();
   /** Aborts with an OutputError when nothing more can be written. */
   readonly failed: AbortSignal;
+  /** What is known of the first row, which is the only one of `run --once`. */
+  first = NEW_ROW;
   /** The rows that were sent by this process and wait for the response. */
   readonly awaiting = new Set<number>();
 
-  /** `observe` is called with each event of a row, at its time (ms since 1970). */
+  /** `now` returns milliseconds since 1970. */
   constructor(
     private readonly sink: LogSink,
     private readonly now: () => number,
-    private readonly observe: (event: RowEvent, time: number) => void = () => {},
   ) {
     this.failed = sink.failed;
   }
 
   /** Applies an event, and queues its line. */
   record(event: Event): void {
-    this.#apply(event);
     // A failure aborts `failed`.
-    this.sink.write([this.#encode(event)], false).catch(() => {});
+    this.commit(event).catch(() => {});
   }
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   commit(event: Event): Promise<void> {
     this.#apply(event);
-    return this.sink.write([this.#encode(event)], true);
+    return this.sink.write([this.#encode(event)]);
   }
 
   /**
@@ -109,7 +110,7 @@ export class Log {
 
   /** Resolves when all events so far are on disk. Throws OutputError. */
   flush(): Promise<void> {
-    return this.sink.write([], true);
+    return this.sink.write([]);
   }
 
   /** Resolves when all events are written; releases a file. Throws OutputError. */
@@ -123,18 +124,24 @@ export class Log {
     for await (const event of events) {
       this.#apply(event);
       lines.push(this.#encode(event));
-      if (lines.length === BULK) await this.sink.write(lines.splice(0), false);
+      if (lines.length === BULK) await this.sink.write(lines.splice(0));
     }
-    await this.sink.write(lines, false);
+    await this.sink.write(lines);
   }
 
-  #apply(event: Event): void {
+  /** Applies an event of an earlier command, at its time (ms since 1970). */
+  apply(event: Event, time: number | undefined): void {
     this.recorded.apply(event);
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
+    if (event.row === 1) this.first = reduce(this.first, event, time);
+  }
+
+  #apply(event: Event): void {
+    this.apply(event, this.now());
+    if (!isRowEvent(event)) return;
     if (event.event === 'sent') this.awaiting.add(event.row);
     else this.awaiting.delete(event.row);
-    this.observe(event, this.now());
   }
 
   #encode(event: Event): Uint8Array {

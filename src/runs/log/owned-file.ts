@@ -34,9 +34,8 @@ export class OwnedFile {
   /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
   readonly failed = this.#failed.signal;
   #lastOperation: Promise<void> = Promise.resolve();
-  /** What is appended next, whether it must then be on disk, and the operation that does it, unless that has begun. */
+  /** What is appended next, and the operation that does it, unless that has begun. */
   readonly #lines: Uint8Array[] = [];
-  #isDurable = false;
   #append: Promise<void> | undefined;
   #isClosed = false;
   #stopHeartbeat = () => {};
@@ -83,24 +82,20 @@ export class OwnedFile {
   }
 
   /**
-   * Appends whole lines. Resolves when they are written (on disk if `isDurable`) and this process still owned the file
-   * afterwards. Those that arrive during a write are written together, with one fsync. Throws OutputError, and again on each
+   * Appends whole lines. Resolves when they are on disk and this process still owned the file afterwards. Those that arrive during a write are written together, with one fsync. Throws OutputError, and again on each
    * later call.
    */
-  write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void> {
+  write(lines: readonly Uint8Array[]): Promise<void> {
     this.#lines.push(...lines);
-    this.#isDurable ||= isDurable;
     this.#append ??= this.#enqueue(() => this.#appendLines());
     return this.#append;
   }
 
   async #appendLines(): Promise<void> {
     const bytes = Buffer.concat(this.#lines.splice(0));
-    const isDurable = this.#isDurable;
-    this.#isDurable = false;
     this.#append = undefined;
     await appendAtOnce(this.handle, bytes);
-    if (isDurable) await this.handle.datasync();
+    await this.handle.datasync();
     await this.#assertOurs(bytes);
   }
 
@@ -111,7 +106,7 @@ export class OwnedFile {
     const time = new Date(this.options.clock.now()).toISOString();
     const line = `${JSON.stringify({ event: 'close', by: this.token, time })}\n`;
     try {
-      await this.write([Buffer.from(line)], true);
+      await this.write([Buffer.from(line)]);
     } finally {
       await this.#unlessGivenUp(this.handle.close()).catch((error) => this.#fail(error));
     }

@@ -7,39 +7,29 @@ import type { RecordedError, RowEvent } from './events.js';
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
 export type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'send-changed';
 
-interface RowStateFacts {
-  again: Again;
-  /** Whether no run of the row exists or may exist, so that its inputs may change. */
-  hasNoRun: boolean;
-  /** Whether a later attempt that creates nothing restores this state. */
-  isRestored: boolean;
-}
-
-const NEVER_SENT = { again: 'send', hasNoRun: true, isRestored: false } as const;
-
-/** Every state of a row; `new` rows have no event. */
+/** Every state of a row, and when it is sent again; `new` rows have no event. */
 export const ROW_STATES = {
-  new: NEVER_SENT,
-  waiting: NEVER_SENT,
-  invalid: NEVER_SENT,
-  unauthorized: NEVER_SENT,
-  unreachable: NEVER_SENT,
-  rejected: { again: 'retry-failed', hasNoRun: true, isRestored: true },
-  unknown: { again: 'resend-unknown', hasNoRun: false, isRestored: true },
-  running: { again: 'watch', hasNoRun: false, isRestored: false },
-  lost: { again: 'retry-failed', hasNoRun: false, isRestored: true },
-  held: { again: 'send-changed', hasNoRun: true, isRestored: false },
+  new: 'send',
+  waiting: 'send',
+  invalid: 'send',
+  unauthorized: 'send',
+  unreachable: 'send',
+  rejected: 'retry-failed',
+  unknown: 'resend-unknown',
+  running: 'watch',
+  lost: 'retry-failed',
+  held: 'send-changed',
   /** No longer in the table, in whatever state it was recorded, unless its run goes on or may exist. */
-  gone: { again: 'skip', hasNoRun: false, isRestored: false },
-  finished: { again: 'skip', hasNoRun: false, isRestored: false },
-  failed: { again: 'retry-failed', hasNoRun: false, isRestored: true },
-} as const satisfies Record<string, RowStateFacts>;
+  gone: 'skip',
+  finished: 'skip',
+  failed: 'retry-failed',
+} as const satisfies Record<string, Again>;
 
 export type RowState = keyof typeof ROW_STATES;
 
 /** Returns whether no run of a row exists or may exist, so that its inputs may change. */
 export function hasNoRun(state: RowState): boolean {
-  return ROW_STATES[state].hasNoRun;
+  return ROW_STATES[state] === 'send' || state === 'rejected' || state === 'held';
 }
 
 /** Returns the state that users see. */
@@ -72,8 +62,9 @@ export function transition<Known extends { state: RowState }>(
     case 'uncreated':
       return state === 'unknown' ? { now: settled ?? become('waiting') } : standing;
     case 'intent':
-      if (!ROW_STATES[state].isRestored) return { now: become('waiting') };
+      // An attempt that creates nothing restores the state of a row that is sent again only with a flag.
       if (state === 'unknown') return { now, before: now, settled };
+      if (ROW_STATES[state] !== 'retry-failed') return { now: become('waiting') };
       return { now, before: now, settled: hasNoRun(state) ? undefined : now };
     case 'sent':
     case 'unknown':
@@ -217,7 +208,7 @@ export function nextAction(
   state: RowState,
   { resendUnknown, retryFailed, resendRejected }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
-  const { again } = ROW_STATES[state];
+  const again = ROW_STATES[state];
   if (again === 'resend-unknown') return isSelected(row, resendUnknown) ? 'send' : 'skip';
   if (again === 'retry-failed') {
     const isSent = isSelected(row, retryFailed) || (resendRejected && state === 'rejected');

@@ -144,7 +144,7 @@ export class RowStates {
     const { state } = next.now;
     if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
       this.#ids.delete(row);
-    if (ROW_STATES[state].again === 'skip') this.#labels.delete(row);
+    if (ROW_STATES[state] === 'skip') this.#labels.delete(row);
   }
 
   /** Says why a row is in its state, until its next event. */
@@ -162,7 +162,7 @@ export class RowStates {
     const { row } = event;
     // A row that is unknown and sent again keeps its reason meanwhile.
     if (event.event === 'sent') return before.state === 'unknown' ? before : this.#noResponse;
-    if (event.event === 'ended' && ROW_STATES[state].again !== 'skip') {
+    if (event.event === 'ended' && ROW_STATES[state] !== 'skip') {
       const { step, message } = event.run.error ?? {};
       return this.#know(state, undefined, { step, message: message || NO_MESSAGE }, row);
     }

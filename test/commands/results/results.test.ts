@@ -116,7 +116,7 @@ describe('results', () => {
       { event: 'intent', row: number, label, digest: '0123456789abcdef', ...at(from) },
       { event: 'sent', row: number, ...at(from) },
       { event: 'accepted', row: number, id: `run-${number}`, ...at(from) },
-      { event: 'ended', row: number, run: RUN(`run-${number}`), ...at(to) },
+      { event: 'ended', row: number, ...at(to), run: RUN(`run-${number}`) },
     ];
     const events = [
       { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },

@@ -65,7 +65,7 @@ describe('run --once: the same command again', () => {
     expect(requests.length).toBe(before);
   });
 
-  test('run --once: the inputs in the file of an earlier version of wfr are recognized', async () => {
+  test('run --once: recorded inputs are recognized, whatever their white space', async () => {
     const { wfr, write, baseUrl, requests } = await prepareOnce();
     const inputs = {
       customer: '77b220d488b541355776d06ea6dc15869f42b52881ae3187d74d8cbffc4fd80e',
@@ -74,7 +74,7 @@ describe('run --once: the same command again', () => {
     };
     const salt = 'd1cbb56ae493d5c398fa8f0f5808bb57';
     const events = [
-      { event: 'batch', format: 2, workflow: 'w', baseUrl: `${baseUrl}/`, shard: '1/1', salt },
+      { event: 'batch', format: 3, workflow: 'w', baseUrl: `${baseUrl}/`, shard: '1/1', salt },
       { event: 'table', rows: 1 },
       { event: 'intent', row: 1, label: 'w', digest: '6f7e472d6ef09bd7' },
       { event: 'sent', row: 1, inputs },
@@ -520,7 +520,7 @@ describe('run --once: a file system without hard links', () => {
   test('run --once: a file that another process has created and not yet written is waited for', async () => {
     const { once, path, accepted } = await prepareOnce();
     writeFileSync(path, '');
-    const header = { event: 'batch', format: 2, shard: '1/1', salt: '0'.repeat(32) };
+    const header = { event: 'batch', format: 3, shard: '1/1', salt: '0'.repeat(32) };
     const clock = new VirtualClock();
     const write = () =>
       writeFileSync(
