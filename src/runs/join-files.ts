@@ -1,11 +1,9 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
 import { setImmediate } from 'node:timers/promises';
-import { BatchFileError, UsageError } from '../errors.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError } from '../platform/system-error.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
-import { assertRegularFile, readEvents } from './log/log-file.js';
+import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { LineReader, type ResultsFile, RowLines } from './log/row-lines.js';
@@ -43,7 +41,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   const read = files.map((file): FileFacts => ({ ...file, rows: 0 }));
   for (const facts of read) {
-    await readFileEvents(facts, uid, (event) => {
+    const reading = readFileEvents(facts, uid, (event) => {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
@@ -61,6 +59,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       lines.add(event);
       rows.apply(event);
     });
+    await withFileName('', facts.name, reading);
     for (const problem of headerProblems(facts, read[0])) mixed.add(problem);
   }
   rows.setFound((row) => {
@@ -144,7 +143,7 @@ export class OutcomeReader {
     const reader = this.#readers.get(file) ?? new LineReader(file);
     this.#readers.set(file, reader);
     const record = lines.read(row, reader, this.isKept);
-    return toOutcome(row, { ...record, state: rows.state(row) }, file.header?.workflow);
+    return toOutcome(row, rows.state(row), record, file.header?.workflow);
   }
 
   close(): void {
@@ -194,14 +193,7 @@ async function readFileEvents(
   uid: number | undefined,
   onEvent: (event: ReadEvent) => void,
 ): Promise<void> {
-  try {
-    await resolveTrusted(path, uid);
-    await assertRegularFile(path).catch(({ message }) => {
-      throw new BatchFileError(`${name}: ${message}`);
-    });
-    await readEvents(path, name, onEvent);
-  } catch (error) {
-    if (error instanceof BatchFileError) throw error;
-    throw new UsageError([`${name}: ${describeSystemError(error)}`]);
-  }
+  await resolveTrusted(path, uid);
+  await assertRegularFile(path);
+  await readEvents(path, name, onEvent);
 }

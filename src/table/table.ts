@@ -44,21 +44,11 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
 /** Detects the format of a file, by its name or its first character: JSON Lines or CSV. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
-  if (await isJson(file))
-    return {
-      isFolder: false,
-      places,
-      columns: async () => undefined,
-      rows: () => jsonRows(file),
-    };
+  const table = { isFolder: false, places };
+  if (await isJson(file)) return { ...table, columns: async () => undefined, rows: () => jsonRows(file) };
   const { csvRows, csvColumns, withDelimiter } = await import('./csv.js');
   const csv = await withDelimiter(file);
-  return {
-    isFolder: false,
-    places,
-    columns: () => csvColumns(csv),
-    rows: () => csvRows(csv),
-  };
+  return { ...table, columns: () => csvColumns(csv), rows: () => csvRows(csv) };
 }
 
 /** A table as people wrote it. */

@@ -135,7 +135,7 @@ export class RowSource {
     { keys, written: writtenNow, places }: FoundRows,
     table: string | undefined,
   ): AsyncGenerator<Event, void, void> {
-    const { recorded } = this.tools.log;
+    const { recorded, rows } = this.tools.log;
     const copied: Event[] = [];
     let at = 0;
     for await (const { label } of shardRows(this.tools.plan)) {
@@ -150,7 +150,7 @@ export class RowSource {
         continue;
       }
       const known = recorded.keys[row];
-      const isNamed = why !== undefined || !recorded.hasLabel(row, label);
+      const isNamed = why !== undefined || !rows.hasLabel(row, label);
       const hasMoved = place !== undefined && place !== recorded.places[row];
       const isRewritten = written !== undefined && written !== recorded.written[row];
       if (known === undefined || isNamed || hasMoved || isRewritten)

@@ -59,7 +59,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
     assertSameCommand(file, digests, plan);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
-    const action = nextAction(ONCE_ROW, file.record().state, once.resend);
+    const action = nextAction(ONCE_ROW, file.record().now.state, once.resend);
     if (action === 'send') return await send(file, digests, plan, session);
     return continueRun(file, plan, session);
   } finally {
@@ -96,7 +96,8 @@ async function openWhenFree(
  * another workflow, service or inputs.
  */
 function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan: OnceRunPlan) {
-  const { state, digests: before = {}, id, before: earlier } = record();
+  const { now: current, before: earlier } = record();
+  const { state, digests: before = {}, id } = current;
   if (hasNoRun(state)) return;
   const { workflow, baseUrl } = targetOf(plan);
   const differs = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
@@ -122,7 +123,8 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
 /** Records the run of --adopt. Throws UsageError if the outcome is not unknown. */
 async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }: OncePlan, session: Session) {
   if (id === undefined) return;
-  const { state, id: recorded, before } = record();
+  const { now, before } = record();
+  const { state, id: recorded } = now;
   const known = recorded ?? before?.id;
   if (state === 'unknown' && known !== id)
     return adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], log, session);
@@ -136,7 +138,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
 async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
-  const { state, id } = record();
+  const { state, id } = record().now;
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
@@ -201,7 +203,7 @@ function unsettledRun(file: string, sentAt: number | undefined, error: RecordedE
 
 /** Returns the run of an earlier command. Throws WfrError if its outcome is unknown, or the run lost. */
 function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session): KnownRun {
-  const { state, id, run, sentAt, error } = record();
+  const { state, id, run, sentAt, error } = record().now;
   const { once } = plan;
   const { name } = once.file;
   if (state === 'unknown' || id === undefined) throw unsettledRun(name, sentAt, error);
@@ -224,7 +226,7 @@ function endRecorder(id: string, once: OncePlan, session: Session): KnownRun['re
     try {
       const file = await openWhenFree(once, session, onBusy);
       try {
-        const { state, id: recorded } = file.record();
+        const { state, id: recorded } = file.record().now;
         if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });
       } finally {
         await file.close();

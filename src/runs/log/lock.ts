@@ -106,13 +106,16 @@ export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, voi
 }
 
 /** Parses a line; returns undefined if it is not JSON. */
-export function parseLine(line: Uint8Array): unknown {
+export function parseLine(line: Buffer): unknown {
   try {
-    return JSON.parse(Buffer.from(line).toString('utf8'));
+    return JSON.parse(line.toString('utf8'));
   } catch {
     return undefined;
   }
 }
+
+/** Matches the first bytes of an `open` or `close` line. */
+const OWNERSHIP_LINE = /^\{"event":"(open|close)"/;
 
 /** Reads who owns a journal, up to the end of its last complete line. */
 export async function readOwnership(handle: FileHandle) {
@@ -124,7 +127,7 @@ export async function readOwnership(handle: FileHandle) {
       isTorn = !isComplete;
       if (isTorn) break;
       end = start + bytes.length + 1;
-      if (isOwnershipLine(bytes)) ownership.apply(parseLine(bytes));
+      if (OWNERSHIP_LINE.test(bytes.toString('latin1', 0, 16))) ownership.apply(parseLine(bytes));
     }
   }
   return { ownership, end, isTorn };
@@ -194,18 +197,14 @@ export interface Claim {
 
 /** The owner of a journal after each of its lines, applied in order. */
 export class Ownership {
-  #claim: Claim | undefined;
-  readonly #replaced = new Set<string>();
-
   /** The claim of the current owner; undefined if there is none. */
-  get claim(): Claim | undefined {
-    return this.#claim;
-  }
+  claim: Claim | undefined;
+  readonly #replaced = new Set<string>();
 
   /** Applies a parsed line; ignores all but `open` and `close`. */
   apply(line: unknown): void {
     const { event, by } = (line ?? {}) as Record<string, unknown>;
-    if (event === 'close' && by === this.#claim?.owner.token) this.#claim = undefined;
+    if (event === 'close' && by === this.claim?.owner.token) this.claim = undefined;
     if (event === 'open' && isClaim(line)) this.#applyClaim(line);
   }
 
@@ -215,18 +214,12 @@ export class Ownership {
   }
 
   #applyClaim(claim: Claim): void {
-    const before = this.#claim?.owner.token;
+    const before = this.claim?.owner.token;
     // The first of several rival claims wins: the others name an owner that is already replaced.
     if (before !== undefined && claim.after !== before) return;
     if (before !== undefined) this.#replaced.add(before);
-    this.#claim = claim;
+    this.claim = claim;
   }
-}
-
-/** Returns whether a line is an `open` or `close` line; compares only its first bytes. */
-function isOwnershipLine(line: Uint8Array): boolean {
-  const text = Buffer.from(line.buffer, line.byteOffset, Math.min(line.byteLength, 16)).toString('latin1');
-  return text.startsWith('{"event":"open"') || text.startsWith('{"event":"close"');
 }
 
 /** Returns whether a line is a claim that marks the line before it as possibly incomplete. */

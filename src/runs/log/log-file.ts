@@ -72,8 +72,9 @@ async function assertResultsFile(path: string, name: string): Promise<void> {
     throw new BatchFileError(`${name}:1: is not a line of a results file; the file was not changed`);
 }
 
-/** Names the file, as `--results out.jsonl`, in the errors of `work`. Throws JournalInUseError unchanged, and UsageError. */
+/** Names the file, after the flag if there is one, in the errors of `work`. Throws JournalInUseError unchanged, and UsageError. */
 export async function withFileName<T>(flag: string, name: string, work: Promise<T>): Promise<T> {
+  const subject = `${flag} ${name}`.trim();
   try {
     return await work;
   } catch (error) {
@@ -83,9 +84,9 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
     if (error instanceof BatchFileError) {
       const problem = error.problems.join(' ');
       // A problem with a line names the file already.
-      throw problem.includes(name) ? error : new BatchFileError(`${flag} ${name}: ${problem}`);
+      throw problem.includes(name) ? error : new BatchFileError(`${subject}: ${problem}`);
     }
-    throw new UsageError([`${flag} ${name}: ${describeSystemError(error)}`]);
+    throw new UsageError([`${subject}: ${describeSystemError(error)}`]);
   }
 }
 

@@ -24,16 +24,10 @@ export class RecordedRows {
   completed: Presence | undefined;
   readonly placesAtCompleted: string[] = [];
   copiesAtCompleted: ReadonlyMap<string, number> = new Map();
-  readonly #labels: string[] = [];
   /** What becomes of the last three if this command is completed. */
   #present: Presence | undefined;
   readonly #moved: number[] = [];
   #copies = new Map<string, number>();
-
-  /** Returns whether a row is known by this label, or by none. */
-  hasLabel(row: number, label: string): boolean {
-    return (this.#labels[row] ?? label) === label;
-  }
 
   /** Applies an event. */
   apply(event: Event): void {
@@ -44,7 +38,8 @@ export class RecordedRows {
       case 'recorded':
         return this.#record(event);
       case 'intent':
-        return this.#name(event.row, event.label);
+        this.lastRow = Math.max(this.lastRow, event.row);
+        return;
       case 'copy':
         this.#copies.set(event.place, event.of);
         return;
@@ -59,18 +54,13 @@ export class RecordedRows {
     }
   }
 
-  #record({ row, key, written, place, label }: Event & { event: 'recorded' }): void {
-    this.#name(row, label);
+  #record({ row, key, written, place }: Event & { event: 'recorded' }): void {
+    this.lastRow = Math.max(this.lastRow, row);
     this.keys[row] = key;
     if (written !== undefined) this.written[row] = written;
     if (place === undefined) return;
     this.places[row] = place;
     this.#moved.push(row);
-  }
-
-  #name(row: number, label: string | undefined): void {
-    this.lastRow = Math.max(this.lastRow, row);
-    if (label !== undefined) this.#labels[row] = label;
   }
 
   #complete(): void {

@@ -101,27 +101,20 @@ interface KnownOfRow {
 }
 
 /** A row: how it stands, and what it is called. */
-export interface RowRecord extends KnownOfRow, Omit<Standing<KnownOfRow>, 'now'> {
+export interface RowRecord extends Standing<KnownOfRow> {
   label?: string | undefined;
   /** The names of its inputs. */
   inputs?: readonly string[] | undefined;
 }
 
-export const NEW_ROW: RowRecord = { state: 'new' };
+export const NEW_ROW: RowRecord = { now: { state: 'new' } };
 
 /** Returns what is known of a row after an event at `time` (ms since 1970). */
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
-  const { before: earlier, settled: old, label, inputs, ...known } = record;
-  const { now, before, settled } = transition<KnownOfRow>(
-    { now: known, before: earlier, settled: old },
-    event,
-    (state) => becomeKnown(state, known, event, time),
-  );
-  const names = event.event === 'sent' ? event.inputs && Object.keys(event.inputs) : undefined;
   return {
-    ...{ ...now, before, settled },
-    label: ('label' in event ? event.label : undefined) ?? label,
-    inputs: (event.event === 'intent' ? event.inputs : undefined) ?? inputs ?? names,
+    ...transition(record, event, (state) => becomeKnown(state, record.now, event, time)),
+    label: ('label' in event ? event.label : undefined) ?? record.label,
+    inputs: (event.event === 'intent' ? event.inputs : undefined) ?? record.inputs,
   };
 }
 
@@ -158,17 +151,22 @@ export const NO_RESPONSE = 'the request was sent, and no response is recorded';
 const LOST = 'the service no longer knows the run (404)';
 
 /** Returns why a row is in its state, other than by the end of its run. */
-export function errorOf({ state, error }: Pick<RowRecord, 'state' | 'error'>): RecordedError | undefined {
+export function errorOf({ state, error }: KnownOfRow): RecordedError | undefined {
   if (state === 'lost') return { code: 'unreachable', reason: LOST, status: 404 };
   if (error !== undefined || state !== 'unknown') return error;
   return { code: 'unknown-outcome', reason: NO_RESPONSE };
 }
 
-/** Returns how a row of a log stands. */
-export function toOutcome(row: number, record: RowRecord, workflowId: string | undefined): Outcome {
-  const { label, inputs, id, run, acceptedAt, endedAt } = record;
-  const state = shownState(record.state);
-  const error = errorOf(record);
+/** Returns how a row of a log stands that is in a state now. */
+export function toOutcome(
+  row: number,
+  rowState: RowState,
+  { now, label, inputs }: RowRecord,
+  workflowId: string | undefined,
+): Outcome {
+  const { id, run, acceptedAt, endedAt } = now;
+  const state = shownState(rowState);
+  const error = errorOf({ ...now, state: rowState });
   return {
     state,
     row,

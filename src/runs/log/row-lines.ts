@@ -36,7 +36,7 @@ export class RowLines {
       const event = reader.read(row, start);
       record = reduce(record, event, event.time);
       if (isKept && event.event === 'ended')
-        record = { ...record, run: leaveOnDisk(event.run, reader.file, row, start) };
+        record = { ...record, now: { ...record.now, run: leaveOnDisk(event.run, reader.file, row, start) } };
     }
     return record;
   }
@@ -75,17 +75,13 @@ export interface ResultsFile {
   name: string;
 }
 
-/** Bytes that are read at once; a line may be longer. */
-const BLOCK_SIZE = 64 * 1024;
-/** Blocks that are kept: the lines of a row are between those of the rows that were sent at the same time. */
-const MAX_BLOCKS = 16;
+/** Bytes of a line that are read first. */
+const FIRST_SIZE = 2_048;
 const LINE_FEED = 0x0a;
 
 /** Reads single lines of a log. */
 export class LineReader {
   readonly #descriptor: number;
-  /** By their number in the file, the oldest first. */
-  readonly #blocks = new Map<number, Buffer>();
 
   /** Opens a file. Throws the system's error. */
   constructor(readonly file: ResultsFile) {
@@ -108,23 +104,12 @@ export class LineReader {
   }
 
   /** Returns the line at an offset, without its line feed. */
-  #readLine(offset: number): Buffer {
-    const pieces: Buffer[] = [];
-    let start = offset % BLOCK_SIZE;
-    for (let number = Math.floor(offset / BLOCK_SIZE); ; number++, start = 0) {
-      const block = this.#blocks.get(number) ?? this.#load(number);
-      const feed = block.indexOf(LINE_FEED, start);
-      pieces.push(block.subarray(start, feed < 0 ? undefined : feed));
-      if (feed >= 0 || block.length < BLOCK_SIZE) return Buffer.concat(pieces);
+  #readLine(start: number): Buffer {
+    for (let size = FIRST_SIZE; ; size *= 4) {
+      const block = Buffer.allocUnsafe(size);
+      const length = readSync(this.#descriptor, block, 0, size, start);
+      const end = block.subarray(0, length).indexOf(LINE_FEED);
+      if (end >= 0 || length < size) return block.subarray(0, end < 0 ? length : end);
     }
-  }
-
-  #load(number: number): Buffer {
-    const [oldest = number] = this.#blocks.keys();
-    if (this.#blocks.size === MAX_BLOCKS) this.#blocks.delete(oldest);
-    const block = Buffer.allocUnsafe(BLOCK_SIZE);
-    const read = readSync(this.#descriptor, block, 0, BLOCK_SIZE, number * BLOCK_SIZE);
-    this.#blocks.set(number, block.subarray(0, read));
-    return block.subarray(0, read);
   }
 }

@@ -16,8 +16,6 @@ import { rowNumbers } from './row-numbers.js';
 
 /** Rows that each reason lists at most. */
 const MAX_LISTED_ROWS = 20;
-/** Labels that are kept, of rows that did not succeed. */
-const MAX_LABELS = 10_000;
 /** Ids that are kept, of runs that have failed. */
 const MAX_FAILED_IDS = 1_000;
 
@@ -36,7 +34,7 @@ export class RowStates {
   /** The shared objects, by what they say. */
   readonly #shared = new Map<string, Standing<Known>>();
   readonly #ids = new Map<number, string>();
-  readonly #labels = new Map<number, string>();
+  readonly #labels: string[] = [];
   readonly #reasons = new ReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   readonly #noResponse = this.#know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
@@ -89,7 +87,12 @@ export class RowStates {
 
   /** Returns how users know a row, such as `rows.csv:12`. */
   label(row: number): string {
-    return this.#labels.get(row) ?? `row ${row}`;
+    return this.#labels[row] ?? `row ${row}`;
+  }
+
+  /** Returns whether a row is known by this label, or by none. */
+  hasLabel(row: number, label: string): boolean {
+    return (this.#labels[row] ?? label) === label;
   }
 
   /** Returns the number of rows in a state. */
@@ -132,10 +135,7 @@ export class RowStates {
   /** Applies an event to the state of its row. */
   apply(event: RowEvent): void {
     const { row } = event;
-    const label = 'label' in event ? event.label : undefined;
-    const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
-    const isKnown = this.#labels.has(row) || (isBegun && this.#labels.size < MAX_LABELS);
-    if (label !== undefined && isKnown) this.#labels.set(row, label);
+    if ('label' in event && event.label !== undefined) this.#labels[row] = event.label;
     const standing = this.#standing(row);
     const next = transition(standing, event, (state) => this.#become(state, standing.now, event));
     if (next === standing) return;
@@ -144,7 +144,6 @@ export class RowStates {
     const { state } = next.now;
     if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
       this.#ids.delete(row);
-    if (ROW_STATES[state] === 'skip') this.#labels.delete(row);
   }
 
   /** Says why a row is in its state, until its next event. */
@@ -179,7 +178,7 @@ export class RowStates {
     { step = '', message }: { step?: string | undefined; message: string },
     row: number,
   ): Known {
-    const text = withoutLabel(message, this.#labels.get(row));
+    const text = withoutLabel(message, this.#labels[row]);
     const reason = this.#reasons.add({ outcome: `${state} ${code}`, step, message: text }, row);
     return this.#share({ state, code, reason }).now;
   }
