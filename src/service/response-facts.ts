@@ -1,5 +1,7 @@
 /** What is said of a request in a response: the message of an error, and the id by which an operator finds the request. */
 
+import { isObject } from '../text/json/json-file.js';
+
 /** Most characters that are shown of a body that was not read to its end, so that the rest cannot be counted. */
 const MAX_TRUNCATED = 1_500;
 
@@ -16,7 +18,7 @@ export function errorMessage(body: Uint8Array, isWhole: boolean): string | undef
   try {
     const value: unknown = JSON.parse(text);
     if (/^[[{]\s*[\]}]$/.test(text)) return undefined;
-    const message = isRecord(value) ? messageOf(value) : textsOf(value).join('; ');
+    const message = isObject(value) ? messageOf(value) : textsOf(value).join('; ');
     // JSON of an unknown shape is shown unchanged, because it may contain the reason.
     return message || text;
   } catch {
@@ -42,43 +44,36 @@ const SUBJECTS = 'field path pointer param parameter loc property source name'.s
 function messageOf(value: Record<string, unknown>): string {
   // Excludes values such as "error": true, or a numeric status.
   const messages = MESSAGES.map((key) => value[key]).filter((one) => /^(string|object)$/.test(typeof one));
-  const parts = [
-    ...messages.map((message) => textsOf(isRecord(message) ? [message] : message)),
+  const texts = [
+    ...messages.map((message) => textsOf(isObject(message) ? [message] : message)),
     LISTS.flatMap((key) => textsOf(value[key])),
-  ].map((texts) => texts.join('; '));
-  const isNew = (part: string, index: number) =>
-    !parts.some((other, i) => i !== index && other.includes(part) && (other !== part || i < index));
-  return parts.filter(isNew).join(': ');
+  ];
+  const parts = [...new Set(texts.map((part) => part.join('; ')))];
+  return parts.filter((part) => !parts.some((other) => other !== part && other.includes(part))).join(': ');
 }
 
 /** Returns the texts of a list of errors, or of an object whose keys are fields. */
 function textsOf(value: unknown): string[] {
   if (Array.isArray(value))
-    return value.flatMap((entry) => (isRecord(entry) ? textOfEntry(entry) : textsOf(entry)));
-  if (!isRecord(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
+    return value.flatMap((entry) => (isObject(entry) ? textsOfEntry(entry) : textsOf(entry)));
+  if (!isObject(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
   return Object.entries(value).flatMap(([field, entry]) =>
-    textsOf(isRecord(entry) ? [entry] : entry).map((text) => `${field}: ${text}`),
+    textsOf(isObject(entry) ? [entry] : entry).map((text) => `${field}: ${text}`),
   );
 }
 
-/** Returns `subject: message`; JSON for an unknown shape. */
-function textOfEntry(entry: Record<string, unknown>): string[] {
+/** Returns the message with its subject; all members of an object of an unknown shape. */
+function textsOfEntry(entry: Record<string, unknown>): string[] {
   const message = messageOf(entry) || textsOf(entry.code)[0];
-  if (message === undefined) return Object.keys(entry).length === 0 ? [] : [JSON.stringify(entry)];
   const subject = subjectOf(entry);
-  return [subject === undefined || subject === message ? message : `${subject}: ${message}`];
+  if (message === undefined) return textsOf(entry);
+  return [subject === undefined ? message : `${subject}: ${message}`];
 }
 
 function subjectOf(entry: Record<string, unknown>): string | undefined {
-  const found = SUBJECTS.map((key) => entry[key]).find(
-    (one) => typeof one === 'string' || typeof one === 'object',
-  );
-  if (isRecord(found)) return subjectOf(found);
+  const found = SUBJECTS.map((key) => entry[key]).find((one) => /^(string|object)$/.test(typeof one));
+  if (isObject(found)) return subjectOf(found);
   return (Array.isArray(found) ? found.join('.') : (found as string | undefined)) || undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Most characters of an unreadable response that are shown. */
