@@ -221,44 +221,33 @@ async function decode(body: Buffer, header: string | undefined, maxOutputLength:
   });
 }
 
-/** Most bytes that are allocated before they have arrived. */
-const MAX_BLOCK = 8 * 1024 * 1024;
-
-/** Bytes in a few blocks: each holds as many as all before it, so that single bytes take little memory. */
+/** Bytes in one buffer, which grows to twice its size, so that single bytes take little time. */
 class ReceivedBytes {
-  readonly #full: Buffer[] = [];
-  #block = Buffer.alloc(0);
-  #used = 0;
-
-  get size(): number {
-    return this.#full.reduce((sum, { length }) => sum + length, this.#used);
-  }
+  #buffer = Buffer.alloc(0);
+  size = 0;
 
   /** Allocates what will be added. */
   expect(size: number): void {
-    this.#block = Buffer.allocUnsafeSlow(size);
+    this.#buffer = Buffer.allocUnsafeSlow(size);
   }
 
   add(chunk: Uint8Array): void {
-    const fitting = chunk.subarray(0, this.#block.length - this.#used);
-    this.#block.set(fitting, this.#used);
-    this.#used += fitting.length;
-    const rest = chunk.subarray(fitting.length);
-    if (rest.length === 0) return;
-    if (this.#used > 0) this.#full.push(this.#block);
-    this.#block = Buffer.allocUnsafeSlow(Math.max(rest.length, Math.min(this.size, MAX_BLOCK)));
-    this.#used = 0;
-    this.add(rest);
+    const size = this.size + chunk.length;
+    if (size > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * size);
+      larger.set(this.all());
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.size);
+    this.size = size;
   }
 
-  /** Returns the first bytes. */
+  /** Returns a copy of the first bytes, which does not keep all of them in memory. */
   start(length: number): Buffer {
-    const blocks = [...this.#full, this.#block.subarray(0, this.#used)];
-    return Buffer.concat(blocks, Math.min(length, this.size));
+    return Buffer.from(this.all().subarray(0, length));
   }
 
-  /** Returns all bytes, which are copied only if there were more than expected. */
   all(): Buffer {
-    return this.#full.length === 0 ? this.#block.subarray(0, this.#used) : this.start(this.size);
+    return this.#buffer.subarray(0, this.size);
   }
 }

@@ -100,10 +100,7 @@ export function classify(
 export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const value = headers['retry-after']?.trim();
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?(e\+?\d+)?$/i.test(value)) return Math.min(Number(value) * 1_000, LONGEST_RETRY_AFTER);
-  const date = parseTime(value);
-  const sentAt = parseTime(headers.date ?? '');
-  if (Number.isNaN(date)) return 0;
-  const delay = date - (Number.isNaN(sentAt) ? now : sentAt);
-  return Math.min(Math.max(0, delay), LONGEST_RETRY_AFTER);
+  const isNumber = /^\d+(\.\d+)?(e\+?\d+)?$/i.test(value);
+  const delay = isNumber ? Number(value) * 1_000 : parseTime(value) - (parseTime(headers.date ?? '') || now);
+  return Math.min(Math.max(0, delay || 0), LONGEST_RETRY_AFTER);
 }
