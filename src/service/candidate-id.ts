@@ -3,11 +3,11 @@
  * id, it may be the id of something else.
  */
 
+import { WfrError } from '../errors.js';
 import { decodeStart, decodeString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import { NetworkError, type ReceivedResponse, type RunEvidence, UnreadableResponseError } from './errors.js';
+import { type ReceivedResponse, type RunEvidence, UnreadableResponseError } from './errors.js';
 import { getRun } from './get-run.js';
-import { HttpError } from './http-error.js';
 import { isUsableId } from './parse-run.js';
 import { excerptOf } from './response-facts.js';
 import { backoff, MAX_RESENDS } from './retry.js';
@@ -52,19 +52,14 @@ export async function confirmRun(
         return (await getRun(id, service, signal)).run;
       } catch (error) {
         signal.throwIfAborted();
-        if (!isRetryable(error)) break;
+        if (!(error instanceof WfrError)) throw error;
+        const { code, isTemporary } = error.facts;
+        const isMissing = code === 'no-such-run';
+        if (error instanceof UnreadableResponseError || !(isTemporary || isMissing)) break;
       }
     }
   }
   return undefined;
-}
-
-/** Returns whether a retry may succeed. Rethrows an error that is not a failed poll. */
-function isRetryable(error: unknown): boolean {
-  if (error instanceof NetworkError) return true;
-  if (error instanceof UnreadableResponseError) return false;
-  if (!(error instanceof HttpError)) throw error;
-  return error.info.status === 404 || error.facts.isTemporary;
 }
 
 function findIds({ headers, body }: ReceivedResponse): string[] {

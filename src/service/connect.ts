@@ -3,7 +3,6 @@
  * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
 
-import type { IncomingMessage } from 'node:http';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
@@ -157,12 +156,11 @@ export class Connector {
         socket.on('error', () => {}).destroy();
         reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), code }));
       };
-      const refuse = ({ statusCode }: IncomingMessage) => fail('proxy-refused', String(statusCode));
-      connect.once('connect', (response, tunnel: Socket) => {
-        if (response.statusCode === 200) resolve(tunnel);
-        else refuse(response);
+      // Node.js emits this event for every status of a response to CONNECT.
+      connect.once('connect', ({ statusCode }, tunnel: Socket) => {
+        if (statusCode === 200) resolve(tunnel);
+        else fail('proxy-refused', String(statusCode));
       });
-      connect.once('response', refuse);
       connect.once('error', (error) => {
         const code = errorCode(socket.errored ?? error);
         const fault = faultOf(code);

@@ -221,7 +221,7 @@ export const CHECK_FIRST =
 
 /** The way out where a service answers 503 with Retry-After before it has created a run. */
 export const RESEND_503_HINT =
-  '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.';
+  '--resend-503 sends it again: only if the operator of the service guarantees that such a 503 created nothing.';
 
 /** A trigger that may have created a run. */
 export class UnknownOutcomeError extends WfrError {
@@ -247,11 +247,15 @@ export function interruptedTrigger(signal: SignalName, sendState: SendState, evi
   return new InterruptedError(signal, [summary, ...lines], { ...facts, serverMessage: evidence?.excerpt });
 }
 
+/** Returns the command that shows a run. */
+export function statusCommand(id: string): string {
+  return shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);
+}
+
 /** Returns what is known of a run that may exist. */
 function factsOfEvidence({ ids = [], location }: Partial<RunEvidence> = {}) {
   const [id] = ids;
-  const command = ['wfr', 'status', ...(id?.startsWith('-') ? ['--'] : []), id ?? ''];
-  const look = id === undefined ? [] : [`To look for the run: ${shellCommand(command)}`];
+  const look = id === undefined ? [] : [`To look for the run: ${statusCommand(id)}`];
   const lines = [
     ...ids.map((one) => `the response names the id ${one}, which the service did not confirm`),
     ...(location === undefined ? [] : [`the response points to ${location}`]),

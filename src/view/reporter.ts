@@ -2,13 +2,12 @@
 
 import type { Facts, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import type { NetworkError } from '../service/errors.js';
+import { type NetworkError, statusCommand } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { errorText } from './errors/print-error.js';
@@ -222,9 +221,8 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       reporter.runs?.waiting('Sent; waiting for the response');
     },
     candidate(id) {
-      const command = shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);
       reporter.notice(
-        `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${command}`,
+        `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${statusCommand(id)}`,
       );
     },
     awaitingId(ms, signal) {

@@ -185,8 +185,7 @@ describe('run: the outcome of a trigger is unknown', () => {
   });
 
   test('run: a 503 with Retry-After after a complete body suggests --resend-503 and states its condition (fault 79)', async () => {
-    const hint =
-      '--resend-503 sends such a request again: use it only if the operator of the service guarantees';
+    const hint = '--resend-503 sends it again: only if the operator of the service guarantees';
     expect((await runAgainst(respond(503, '', { 'retry-after': '5' }))).stderr).toContain(hint);
     for (const status of [408, 500, 503])
       expect((await runAgainst(respond(status))).stderr).not.toContain('503 s');

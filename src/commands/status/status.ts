@@ -43,7 +43,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     return { place, outcome: pollOnce(id, plan.severalRuns ? id : undefined, session, place) };
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () =>
-    reporter.info(`Waiting for a response from ${service.baseUrl.host}`),
+    reporter.info(`Waiting for ${service.baseUrl.host}`),
   );
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
   const namesOf = namesInList(plan.ids, past, plan.nameOf);

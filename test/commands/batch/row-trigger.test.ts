@@ -56,7 +56,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
     expect(stderr).toContain(
-      `${STOPPED}--resend-503 sends such a request again: use it only if the operator of the service guarantees`,
+      `${STOPPED}--resend-503 sends it again: only if the operator of the service guarantees`,
     );
   });
 
