@@ -68,13 +68,10 @@ const MAX_LENGTH = 200;
 /** Milliseconds of a turn in which the disk may respond. */
 const TURN = 20;
 
-/** The history could not be written in time. */
-export class HistoryTimeoutError extends Error {
-  constructor() {
-    // Node does not end a process while a file operation hangs.
-    super('the disk does not respond; wfr cannot exit before it does, except by a signal');
-  }
-}
+/** The history could not be written in time. Node does not end a process while a file operation hangs. */
+export const HISTORY_TIMEOUT = new Error(
+  'the disk does not respond; wfr cannot exit before it does, except by a signal',
+);
 
 export class History {
   /** Records that wait for the write before them: a batch has many at the same time. */
@@ -135,11 +132,11 @@ export class History {
   }
 
   /**
-   * Waits until everything is written. Resolves with the first error, a HistoryTimeoutError if the disk does not respond
+   * Waits until everything is written. Resolves with the first error, HISTORY_TIMEOUT if the disk does not respond
    * in time; undefined if there was none.
    */
   async flush(): Promise<unknown> {
-    return this.#inTime(this.#writes, new HistoryTimeoutError());
+    return this.#inTime(this.#writes, HISTORY_TIMEOUT);
   }
 
   /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */

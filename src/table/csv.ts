@@ -26,16 +26,11 @@ export type CsvFile = TableFile & { delimiter: string };
 /** Returns the file with the delimiter that the user or its name gave, if the header has it; else that which separates most. */
 export async function withDelimiter(file: TableFile): Promise<CsvFile> {
   const given = file.delimiter ?? (/\.tsv$/i.test(file.name) ? '\t' : undefined);
-  let best = { ...file, delimiter: ',' };
-  let most = 0;
-  for (const delimiter of given === undefined ? DELIMITERS : [given, ...DELIMITERS]) {
-    const candidate = { ...file, delimiter };
-    const count = await countHeaderCells(candidate).catch(() => 0);
-    if (delimiter === given && count > 1) return candidate;
-    if (count > most) best = candidate;
-    most = Math.max(most, count);
-  }
-  return best;
+  const count = (delimiter = ',') => countHeaderCells({ ...file, delimiter }).catch(() => 0);
+  if (given !== undefined && (await count(given)) > 1) return { ...file, delimiter: given };
+  const delimiters = given === undefined ? DELIMITERS : [given, ...DELIMITERS];
+  const counts = await Promise.all(delimiters.map(count));
+  return { ...file, delimiter: delimiters[counts.indexOf(Math.max(...counts))] ?? ',' };
 }
 
 async function countHeaderCells(file: CsvFile): Promise<number> {
@@ -95,8 +90,7 @@ function inputsOf(
   headers: readonly ColumnHeader[],
   { paths, delimiter }: CsvFile,
 ): Row['inputs'] {
-  if (cells.every((cell) => cell.trim() === ''))
-    return { problem: 'has only empty cells; remove the line, or fill in its cells' };
+  if (cells.every((cell) => cell.trim() === '')) return { problem: 'has only empty cells' };
   if (cells.length !== headers.length) {
     const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`;
     const separator = JSON.stringify(delimiter);

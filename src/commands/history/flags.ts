@@ -5,13 +5,12 @@ export const HISTORY: CommandEntry = {
   name: 'history',
   summary: 'list the runs triggered on this machine',
   help: `
-Each line has the beginning of a run's id, the status last seen, the workflow
-with the row in a batch or the names of the documents, the age, and the service
-if there are several. -o id prints whole ids, --json all that is known. Where
-an id is expected, its beginning is enough.
+Each line has the beginning of a run's id, which stands for it wherever an id is
+expected, the status last seen, the workflow with the row or the documents, the
+age, and the service if there are several. -o id prints whole ids.
 
-In wfr status and wfr watch, @last is the id of the latest run at the current
-service, and @last:<workflow> that of a workflow. The history is stored in
+In wfr status and wfr watch, @last is the latest run at the current service,
+and @last:<workflow> that of a workflow. The history is in
 $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:

@@ -3,7 +3,7 @@ import { type LoadedCredentials, requireToken } from '../../config/credentials.j
 import type { ServiceSettings } from '../../config/service.js';
 import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { History, HistoryTimeoutError } from '../../history/history.js';
+import { HISTORY_TIMEOUT, History } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { CommandResult, WorkEnding } from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
@@ -189,6 +189,6 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
   if (error === undefined) return;
   const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
   // A person may rely on @last; a pipeline without a home folder does not.
-  if (error instanceof HistoryTimeoutError || reporter.presentation.live) reporter.warn(text);
+  if (error === HISTORY_TIMEOUT || reporter.presentation.live) reporter.warn(text);
   else reporter.debug(sanitize(text));
 }
