@@ -169,7 +169,7 @@ export class RowRunner {
     const { run, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error !== undefined) {
-      const recorded = recordedError(error, rowReason(error), session.context.secrets);
+      const recorded = recordedError(error, session.context.secrets);
       if (error.code === 'no-such-run') log.record({ event: 'lost', row: number });
       // A signal that stopped the watching says nothing about the run.
       else if (error.signal === undefined) log.rows.setReason(number, recorded);

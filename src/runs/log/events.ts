@@ -4,6 +4,7 @@
  */
 import { BatchFileError, type Facts } from '../../errors.js';
 import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
+import { rowReason } from '../../outcome/describe-error.js';
 import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
@@ -180,15 +181,12 @@ export function isRowEvent<E extends Event>(event: E): event is E & RowEvent {
 }
 
 /** Returns an error as it is recorded, without secrets. */
-export function recordedError(
-  { code, response, candidateId }: Facts,
-  reason: string,
-  secrets: SecretMask,
-): RecordedError {
+export function recordedError(facts: Facts, secrets: SecretMask): RecordedError {
+  const { code, response, candidateId } = facts;
   const mask = (text: string | undefined) => (text === undefined ? undefined : secrets.mask(text));
   return {
     code,
-    reason: secrets.mask(reason),
+    reason: secrets.mask(rowReason(facts)),
     status: response?.status,
     requestId: mask(response?.requestId),
     candidateId: mask(candidateId),

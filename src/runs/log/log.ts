@@ -5,12 +5,11 @@
  */
 
 import type { WfrError } from '../../errors.js';
-import { factsOf, rowReason } from '../../outcome/describe-error.js';
+import { factsOf } from '../../outcome/describe-error.js';
 import type { Output } from '../../platform/context.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
-import { withoutLabel } from '../../text/reason-groups.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, recordedError } from './events.js';
 import { RecordedRows } from './recorded-rows.js';
@@ -87,9 +86,7 @@ export class Log {
         if ((isFinal && !isKnown) || this.awaiting.has(row)) this.recordRefusal(row, error, isFinal, secrets);
       },
       unknown: (error) => {
-        const facts = factsOf(error);
-        const reason = withoutLabel(rowReason(facts), this.rows.label(row));
-        this.record({ event: 'unknown', row, ...recordedError(facts, reason, secrets) });
+        this.record({ event: 'unknown', row, ...recordedError(factsOf(error), secrets) });
       },
       accepted: ({ id }) => this.record({ event: 'accepted', row, id }),
       candidate: (id) => {
@@ -103,8 +100,7 @@ export class Log {
 
   /** Records that a row has created no run; with `isFinal` false, it is about to be sent again. */
   recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
-    const facts = factsOf(error);
-    const recorded = recordedError(facts, rowReason(facts), secrets);
+    const recorded = recordedError(factsOf(error), secrets);
     this.record({ event: 'refused', row, ...recorded, ...(!isFinal && { code: 'not-triggered' }) });
   }
 

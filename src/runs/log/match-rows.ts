@@ -74,7 +74,7 @@ export class RowMatcher {
     this.#takeRowsWithoutDocument();
     this.#numberNewRows();
     const places = this.#uniquePlaces();
-    const recordedAsHeld = this.#recordedRows((state) => state === 'held');
+    const recordedAsHeld = this.#recordedRows().filter((row) => this.stateOf(row) === 'held');
     if (!sendChanged) this.#hold(places, recordedAsHeld);
     const presence: Presence = { rows: this.#foundRows(), places };
     return {
@@ -91,11 +91,9 @@ export class RowMatcher {
     };
   }
 
-  /** Returns the recorded rows in some states, in the order of their numbers. */
-  #recordedRows(isIncluded: (state: RowState, row: number) => boolean): number[] {
-    const rows: number[] = [];
-    for (const row of rowNumbers(this.recorded.keys)) if (isIncluded(this.stateOf(row), row)) rows.push(row);
-    return rows;
+  /** Returns them in the order of their numbers. */
+  #recordedRows(): number[] {
+    return [...rowNumbers(this.recorded.keys)];
   }
 
   // Which rows are continued
@@ -191,10 +189,11 @@ export class RowMatcher {
   #goneRows(): number[] {
     const { completed } = this.recorded;
     if (completed === undefined) return [];
-    return this.#recordedRows(
-      (state, row) =>
-        (state === 'held' || !hasNoRun(state)) && !this.#found.has(row) && isInRanges(row, completed.rows),
-    );
+    return this.#recordedRows().filter((row) => {
+      const state = this.stateOf(row);
+      const isKept = state === 'held' || !hasNoRun(state);
+      return isKept && !this.#found.has(row) && isInRanges(row, completed.rows);
+    });
   }
 
   /** Returns the rows by where they were in the last completed command. */

@@ -97,7 +97,7 @@ async function assertOnceFile({ path, clock, signal }: OwnedFileOptions): Promis
   let start = await readStart(path, HEADER_LENGTH);
   for (let waited = 0; start.length === 0; waited += CREATION_INTERVAL) {
     if (waited >= CREATION_TIMEOUT)
-      throw new BatchFileError('it exists and is empty; remove it, or name a file that does not exist yet');
+      throw new BatchFileError('it exists and is empty; remove it, or use another file');
     await clock.sleep(CREATION_INTERVAL, signal);
     start = await readStart(path, HEADER_LENGTH);
   }

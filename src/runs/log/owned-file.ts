@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
-import { describeSystemError, errorCode, OutputError } from '../../platform/system-error.js';
+import { errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
 import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readBytes, readOwnership } from './lock.js';
 
@@ -131,7 +131,7 @@ export class OwnedFile {
 
   /** After a failure the file may end in an incomplete line or belong to another process: nothing more is written. */
   #fail(error: Error): never {
-    this.#failed.abort(error instanceof OutputError ? error : new OutputError(error, this.options.name));
+    this.#failed.abort(new OutputError(error, this.options.name));
     throw this.failed.reason;
   }
 
@@ -153,44 +153,41 @@ export class OwnedFile {
     await this.#assertOurs(Buffer.alloc(0));
   }
 
-  /** Throws OutputError if this process lost the file. `ownBytes` is what it has appended since the last check. */
+  /** Throws if this process lost the file. `ownBytes` is what it has appended since the last check. */
   async #assertOurs(ownBytes: Uint8Array): Promise<void> {
     const opened = await this.handle.stat({ bigint: true });
     const atPath = await promises.stat(this.options.path, { bigint: true }).catch((error) => {
       const isMissing = errorCode(error) === 'ENOENT';
-      return this.#lose(isMissing ? `it was removed or renamed; ${RESTORE}` : describeSystemError(error));
+      throw isMissing ? new Error(`it was removed or renamed; ${RESTORE}`) : error;
     });
-    if (fileId(opened) !== fileId(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
+    if (fileId(opened) !== fileId(atPath)) throw new Error(`it was replaced by another file; ${RESTORE}`);
     const size = Number(opened.size);
     const expected = this.end + ownBytes.length;
     if (size < expected)
-      this.#lose(
+      throw new Error(
         'it was truncated by another program; restore it before you run the command again, or rows will be sent twice',
       );
     if (size > expected) await this.#readAppended(size, ownBytes);
     else this.end = size;
   }
 
-  /** Checks what others have appended before and after `ownBytes`. Throws OutputError. */
+  /** Checks what others have appended before and after `ownBytes`. Throws if it is another owner. */
   async #readAppended(size: number, ownBytes: Uint8Array): Promise<void> {
     const region = Buffer.alloc(size - this.end);
     const { bytesRead } = await this.handle.read(region, 0, region.length, this.end);
     const appended = region.subarray(0, bytesRead);
     const at = appended.indexOf(ownBytes);
     // After another program's incomplete line, ours would be unreadable.
-    if (at < 0 || (at > 0 && appended[at - 1] !== LINE_FEED)) this.#lose('another program is writing to it');
+    if (at < 0 || (at > 0 && appended[at - 1] !== LINE_FEED))
+      throw new Error('another program is writing to it');
     const { ownership, end } = await readOwnership(this.handle);
     if (ownership.isReplaced(this.token)) {
       const { owner } = ownership.claim ?? {};
       const other = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.host}`;
-      this.#lose(`${other} has taken it over`);
+      throw new Error(`${other} has taken it over`);
     }
     // An incomplete line is checked once it is complete.
     this.end = end;
-  }
-
-  #lose(reason: string): never {
-    throw new OutputError(new Error(reason), this.options.name);
   }
 }
 
