@@ -74,8 +74,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
 /** With the command that commander was parsing. */
 type ParseError = CommanderError & { command?: Command };
 
-/** Returns the program, with the flags of the commands whose names are among `args`; `start` is called with what to run. */
-export function createProgram(
+function createProgram(
   args: readonly string[],
   context: Context,
   written: string[],
@@ -103,10 +102,11 @@ export function createProgram(
   // Defining them would take half a millisecond at every start.
   const [first = ''] = args;
   if (/^-(?!h$|-help$)/.test(first) || first === COMPLETE.name) addHiddenGlobalFlags(program);
+  const isReference = args.includes(HELP.name) && args.includes('--json');
   const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
     const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
-    // Defining the flags of all commands would take 3 ms at every start.
-    if (!args.includes(name) && parent === program) return;
+    // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
+    if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);
     const { run } = entry;
     if (run !== undefined) command.action(() => start(() => run(command, context)));

@@ -1,8 +1,10 @@
 /** The table of settings as the JSON Schema that editors read: config.schema.json, written by `npm run schema`. */
+import { Command } from 'commander';
+import { describeCommand } from '../../src/commands/help/reference.js';
+import { RUN } from '../../src/commands/run/flags.js';
 import { CONFIG_FILE } from '../../src/config/check-config.js';
 import { SETTINGS, type Setting } from '../../src/config/settings-table.js';
 import type { Schema } from '../../src/text/json/check-schema.js';
-import { createReference } from '../helpers/reference.js';
 
 type Json = Record<string, unknown>;
 
@@ -66,7 +68,9 @@ function toDescribedSchema(member: Schema, name: string): Json {
   return { description: describe(name, member), ...toJsonSchema(member) };
 }
 
-const FLAGS = createReference().commands.flatMap(({ flags }) => flags);
+const RUN_COMMAND = new Command();
+RUN.define(RUN_COMMAND);
+const { flags: FLAGS } = describeCommand(RUN_COMMAND);
 
 /** Returns what a member is for, in the words of its flag, and how it is read. */
 function describe(name: string, { flag, variable, requires = [] }: Setting): string {

@@ -1,6 +1,10 @@
-/** The commands of wfr, without the parts of one such as `config show`. */
-import { createReference } from './reference.js';
+/** The commands of wfr, as `wfr help --json` lists them, without the parts of one such as `config show`. */
+import { runCli } from './cli.js';
 
-export const COMMANDS: readonly string[] = createReference().commands.flatMap(({ name }) =>
-  name.includes(' ') ? [] : [name],
-);
+interface Listed {
+  commands: { name: string }[];
+}
+
+const { commands } = JSON.parse((await runCli(['help', '--json'])).stdout) as Listed;
+
+export const COMMANDS: readonly string[] = commands.flatMap(({ name }) => (name.includes(' ') ? [] : [name]));

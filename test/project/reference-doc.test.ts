@@ -1,14 +1,10 @@
-/** docs/reference.md is made from the definitions of the commands; `npm run docs` updates it. */
+/** docs/reference.md is made from `wfr help --json`; `npm run docs` updates it. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import schema from '../../error.schema.json' with { type: 'json' };
+import type { CommandReference, FlagReference, Reference } from '../../src/commands/help/reference.js';
+import { runCli } from '../helpers/cli.js';
 import { ROOT } from '../helpers/process.js';
-import {
-  type CommandReference,
-  createReference,
-  type FlagReference,
-  type Reference,
-} from '../helpers/reference.js';
 
 const path = join(ROOT, 'docs/reference.md');
 
@@ -91,8 +87,8 @@ function createPage({ description, commands, environment, exitCodes, errorCodes 
 
 ${description}
 
-This page is made from the definitions of the commands. [Flags of several commands](#flags-of-several-commands) are in one
-table.
+This page is made from \`wfr help --json\`, which prints the same as one JSON document, for programs.
+\`wfr help <command> --json\` prints one command. [Flags of several commands](#flags-of-several-commands) are in one table.
 
 ${commands.map((command) => describeCommand(command, shared)).join('\n\n')}
 
@@ -104,7 +100,10 @@ ${sharedFlagsTable(shared, commands)}
 
 ${table(
   ['variable', 'meaning'],
-  environment.map(({ name, description }) => [code(name), escapeCell(description)]),
+  environment.map(({ name, value, description }) => [
+    code(value === undefined ? name : `${name}=${value}`),
+    escapeCell(description),
+  ]),
 )}
 
 ## Exit codes
@@ -130,6 +129,7 @@ ${table(
 `;
 }
 
-test('docs/reference.md: has every command, flag, variable and code', async () => {
-  await expect(createPage(createReference())).toMatchFileSnapshot(path);
+test('docs/reference.md: has every command, flag, variable and code of wfr help --json', async () => {
+  const { stdout } = await runCli(['help', '--json']);
+  await expect(createPage(JSON.parse(stdout))).toMatchFileSnapshot(path);
 });

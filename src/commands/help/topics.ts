@@ -3,7 +3,7 @@ import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { layOutTerms } from '../../text/wrap.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
-export const VARIABLES: Readonly<Record<string, string>> = {
+const VARIABLES: Readonly<Record<string, string>> = {
   WFR_BASE_URL: 'the address of the service, with its path prefix',
   WFR_TOKEN: 'the access token',
   WFR_TOKEN_FILE: 'a file with the access token; WFR_TOKEN overrides it',
@@ -23,6 +23,16 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   'CI, TERM=dumb': 'print a line for each change instead of a live line',
   'GITHUB_STEP_SUMMARY, GITHUB_OUTPUT': 'the files that --report github appends to',
 };
+
+/** Returns each variable with its meaning. */
+export function environmentVariables(): { name: string; value?: string; description: string }[] {
+  return Object.entries(VARIABLES).flatMap(([names, description]) =>
+    names.split(', ').map((text) => {
+      const [name = '', value] = text.split('=');
+      return { name, ...(value !== undefined && { value }), description };
+    }),
+  );
+}
 
 const ENVIRONMENT = `Environment
 

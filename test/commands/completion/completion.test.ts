@@ -146,7 +146,7 @@ describe('completion: candidates', () => {
     ],
     [
       ['help', '--'],
-      ['--skill', '--help'],
+      ['--json', '--skill', '--help'],
     ],
     [['status', '--ge'], ['--get']],
     [

@@ -1,19 +1,22 @@
-/** The reference of wfr, from which its documentation is made: its whole surface, as its help and its tables have it. */
+/** `wfr help --json`: the whole surface of wfr, as its help and its tables have it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { CommandReference, FlagReference, Reference } from '../../../src/commands/help/reference.js';
 import { OUTPUT_FORMATS } from '../../../src/commands/shared/output-flags.js';
 import { SETTINGS } from '../../../src/config/settings-table.js';
 import { ExitCode, SIGNAL_EXIT_CODES } from '../../../src/exit-code.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../../src/service/workflow-id-field.js';
 import { COLOR_CHOICES } from '../../../src/view/presentation.js';
 import { runCli } from '../../helpers/cli.js';
+import { errorData } from '../../helpers/error-data.js';
 import { ROOT } from '../../helpers/process.js';
-import { type CommandReference, createReference, type FlagReference } from '../../helpers/reference.js';
+
+const readReference = async (): Promise<Reference> => JSON.parse((await runCli(['help', '--json'])).stdout);
 
 /** Returns a command of the reference, and its flags by name. */
-function readCommand(name: string) {
-  const { commands } = createReference();
+async function readCommand(name: string) {
+  const { commands } = await readReference();
   const command = commands.find((candidate) => candidate.name === name) as CommandReference;
   const flags: Record<string, FlagReference> = Object.fromEntries(
     command.flags.map((flag) => [flag.name, flag]),
@@ -21,9 +24,9 @@ function readCommand(name: string) {
   return { command, flags };
 }
 
-describe('the reference', () => {
-  test('reference: every command has the arguments and flags of its help, and no others', async () => {
-    const { commands } = createReference();
+describe('help --json', () => {
+  test('help --json: every command has the arguments and flags of its help, and no others', async () => {
+    const { commands } = await readReference();
     const { stdout } = await runCli(['--help']);
     expect(commands.map(({ name }) => name).filter((name) => !name.includes(' '))).toEqual(
       Array.from(stdout.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name]) => name),
@@ -37,8 +40,8 @@ describe('the reference', () => {
     }
   });
 
-  test('reference: the type of a value follows from its placeholder', async () => {
-    const { commands } = createReference();
+  test('help --json: the type of a value follows from its placeholder', async () => {
+    const { commands } = await readReference();
     const typed = commands.flatMap(({ name: command, arguments: operands, flags }) =>
       flags.map(({ name, type }) => ({
         command,
@@ -65,7 +68,7 @@ describe('the reference', () => {
     expect(namesOf('URL')).toEqual(['--base-url']);
     expect(namesOf('JSON Pointer')).toEqual(['--get']);
     expect(namesOf('duration')).toEqual(['--interval', '--max-interval', '--timeout']);
-    const { flags } = readCommand('history');
+    const { flags } = await readCommand('history');
     expect(flags['--status']?.type).toBe('string');
     expect((await runCli(['__complete', 'fish', '--', 'sandbox', '--reject', ''])).stdout).toBe('');
     // wfr config show prints values as they are, and init names the settings.
@@ -79,8 +82,8 @@ describe('the reference', () => {
     }
   });
 
-  test('reference: defaults and variables are those of the settings', async () => {
-    const { flags } = readCommand('run');
+  test('help --json: defaults and variables are those of the settings', async () => {
+    const { flags } = await readCommand('run');
     for (const { flag = '', default: initial, variable } of Object.values(SETTINGS)) {
       if (flag === '') continue;
       if (typeof initial === 'string') expect(flags[flag]?.default).toBe(initial);
@@ -88,17 +91,17 @@ describe('the reference', () => {
     }
   });
 
-  test('reference: choices are those that the commands accept', async () => {
-    const { flags } = readCommand('run');
+  test('help --json: choices are those that the commands accept', async () => {
+    const { flags } = await readCommand('run');
     expect(flags['--output']?.choices).toEqual(OUTPUT_FORMATS);
     expect(flags['--color']?.choices).toEqual(COLOR_CHOICES);
     expect(flags['--workflow-id-field']?.choices).toEqual(WORKFLOW_ID_FIELD_CHOICES);
-    const { command } = readCommand('completion');
+    const { command } = await readCommand('completion');
     expect(command.arguments[0]?.choices).toEqual(['bash', 'zsh', 'fish', 'powershell']);
   });
 
-  test('reference: flags have types, and say whether they can be repeated', async () => {
-    const run = readCommand('run').flags;
+  test('help --json: flags have types, and say whether they can be repeated', async () => {
+    const run = (await readCommand('run')).flags;
     expect(run['--once']).toEqual({
       name: '--once',
       value: 'file',
@@ -110,15 +113,15 @@ describe('the reference', () => {
     expect(run['--header']).toMatchObject({ short: '-H', value: 'name: value', repeatable: true });
     expect(run['--timeout']).toMatchObject({ type: 'duration', default: 'no limit' });
     expect(run['--detach']).toMatchObject({ short: '-d', type: 'boolean', repeatable: false });
-    const batch = readCommand('batch').flags;
+    const batch = (await readCommand('batch')).flags;
     expect(batch['--concurrency']).toMatchObject({ type: 'number', default: '8' });
     expect(batch['--adopt']).toMatchObject({ value: 'row=id', repeatable: true });
     expect(batch['--resend-unknown']).toMatchObject({ value: 'rows', valueOptional: true });
   });
 
-  test('reference: everything that has a name is described', async () => {
+  test('help --json: everything that has a name is described', async () => {
     const undescribed: string[] = [];
-    JSON.stringify(createReference(), (_key, value) => {
+    JSON.stringify(await readReference(), (_key, value) => {
       const { name, description, summary = 'none' } = value ?? {};
       const texts = [description, summary].map(String);
       if (`${name ?? ''}` !== '' && !texts.every((text) => /\w{3}/.test(text))) undescribed.push(name);
@@ -127,24 +130,26 @@ describe('the reference', () => {
     expect(undescribed).toEqual([]);
   });
 
-  test('reference: every exit code and every variable is described', async () => {
-    const { exitCodes, environment } = createReference();
+  test('help --json: every exit code and every variable is described', async () => {
+    const { exitCodes, environment } = await readReference();
     const known = [...Object.values(ExitCode), ...Object.values(SIGNAL_EXIT_CODES)];
     expect(exitCodes.map(({ code }) => code).sort()).toEqual(known.sort());
     const topic = (await runCli(['help', 'environment'])).stdout;
-    for (const { name } of environment) expect(topic).toContain(name);
+    for (const { name, value } of environment)
+      expect(topic).toContain(value === undefined ? name : `${name}=${value}`);
     const names = environment.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['WFR_CONFIG', 'WFR_HISTORY=0', 'HTTPS_PROXY', 'SSL_CERT_FILE']),
+      expect.arrayContaining(['WFR_CONFIG', 'WFR_HISTORY', 'HTTPS_PROXY', 'SSL_CERT_FILE']),
     );
     expect(environment).toContainEqual({
-      name: 'WFR_ALLOW_HTTP=1',
+      name: 'WFR_ALLOW_HTTP',
+      value: '1',
       description: 'allow http to other hosts',
     });
   });
 
-  test('reference: the codes of errors are those of the schema, with their exit codes', async () => {
-    const { errorCodes, exitCodes } = createReference();
+  test('help --json: the codes of errors are those of the schema, with their exit codes', async () => {
+    const { errorCodes, exitCodes } = await readReference();
     const schema = JSON.parse(readFileSync(join(ROOT, 'error.schema.json'), 'utf8'));
     expect(errorCodes.map(({ code }) => code).sort()).toEqual(
       schema.$defs.error.properties.code.oneOf.map((code: { const: string }) => code.const).sort(),
@@ -157,5 +162,13 @@ describe('the reference', () => {
       code: 'interrupted',
       exitCodes: Object.values(SIGNAL_EXIT_CODES),
     });
+  });
+
+  test('help <command> --json: prints that command alone; anything else exits 2', async () => {
+    const { command } = await readCommand('watch');
+    expect(JSON.parse((await runCli(['help', 'watch', '--json'])).stdout)).toEqual(command);
+    const { stdout, stderr, exitCode } = await runCli(['help', 'inputs', '--json']);
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+    expect(errorData(stderr).message).toContain('--json: "inputs" is not a command');
   });
 });

@@ -1,26 +1,24 @@
-/** Everything that people can use of wfr, read from the definitions of the commands: for docs/reference.md. */
+/** `wfr help --json`: everything that a program can use of wfr, read from the definitions of the commands. */
 import type { Argument, Command, Option } from 'commander';
-import { VARIABLES } from '../../src/commands/help/topics.js';
-import { choicesOf, commandPath, definedCommands } from '../../src/commands/shared/flags.js';
-import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
-import type { Context } from '../../src/platform/context.js';
-import { createProgram } from '../../src/program.js';
+import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
+import { VERSION } from '../../platform/context.js';
+import { choicesOf, commandPath, definedCommands } from '../shared/flags.js';
+import { environmentVariables } from './topics.js';
 
+/** Plain data, whose members are the format of `wfr help --json`; JSON has none that are undefined. */
+export type Reference = ReturnType<typeof createReference>;
 export type CommandReference = ReturnType<typeof describeCommand>;
 export type FlagReference = ReturnType<typeof describeFlag>;
 
-/** Returns the reference of the whole program. */
-export function createReference() {
-  // No command is run.
-  const create = (args: string[]) => createProgram(args, {} as Context, [], () => {});
-  // Only the commands that the arguments name are defined.
-  const program = create(create([]).commands.map((command) => command.name()));
+/** Returns the reference of a program whose commands are all defined. */
+export function createReference(program: Command) {
   return {
+    name: program.name(),
+    version: VERSION,
     description: program.description(),
+    flags: flagsOf(program),
     commands: definedCommands(program).map(describeCommand),
-    environment: Object.entries(VARIABLES).flatMap(([names, description]) =>
-      names.split(', ').map((name) => ({ name, description })),
-    ),
+    environment: environmentVariables(),
     exitCodes: EXIT_CODE_MEANINGS.flatMap(([codes, description]) =>
       codes.split(', ').map((code) => ({ code: Number(code), description })),
     ),
@@ -32,22 +30,24 @@ export function createReference() {
   };
 }
 
-export type Reference = ReturnType<typeof createReference>;
-
 /** Returns the reference of one command. */
-function describeCommand(command: Command) {
+export function describeCommand(command: Command) {
   return {
     name: commandPath(command),
     summary: command.summary(),
     description: command.description(),
     arguments: command.registeredArguments.map(describeArgument),
-    flags: command.createHelp().visibleOptions(command).map(describeFlag),
+    flags: flagsOf(command),
   };
 }
 
 function describeArgument(argument: Argument) {
   const { description, required, variadic: repeatable, argChoices: choices } = argument;
   return { name: argument.name(), description, required, repeatable, choices };
+}
+
+function flagsOf(command: Command) {
+  return command.createHelp().visibleOptions(command).map(describeFlag);
 }
 
 /** What values are, by their placeholders; any other one is a string. */
@@ -64,7 +64,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the reference of a flag, whose help is `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`.
+ * Returns the reference of a flag, whose help is `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`. The
+ * help is the definition, so that people and programs read the same.
  */
 function describeFlag(option: Option) {
   const { long: name = '', short, flags, optional, helpGroupHeading = 'Options', description: help } = option;
