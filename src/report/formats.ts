@@ -4,17 +4,14 @@
  */
 import type { CommandResult } from '../outcome/error-data.js';
 
-export interface FileFormat {
-  load(): Promise<(result: CommandResult) => Iterable<string | Uint8Array>>;
-  example: string;
-}
+type LoadRenderer = () => Promise<(result: CommandResult) => Iterable<string | Uint8Array>>;
 
-/** By the kind that `--report` names. */
-export const FILE_FORMATS: Readonly<Record<string, FileFormat>> = {
-  junit: { load: async () => (await import('./junit.js')).renderJunit, example: 'report.xml' },
-  markdown: { load: async () => (await import('./markdown.js')).renderMarkdown, example: 'report.md' },
-  json: { load: async () => (await import('./json.js')).renderJson, example: 'report.json' },
-  html: { load: async () => (await import('./html/page.js')).renderPage, example: 'report.html' },
+/** What loads the renderer, by the kind that `--report` names. */
+export const FILE_FORMATS: Readonly<Record<string, LoadRenderer>> = {
+  junit: async () => (await import('./junit.js')).renderJunit,
+  markdown: async () => (await import('./markdown.js')).renderMarkdown,
+  json: async () => (await import('./json.js')).renderJson,
+  html: async () => (await import('./html/page.js')).renderPage,
 };
 
 /** The values that `--report` takes; a file follows those that end in `=`. */

@@ -6,7 +6,6 @@
 
 import type { CommandResult } from '../outcome/error-data.js';
 import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
-import { VERSION } from '../platform/context.js';
 import { sanitize } from '../text/sanitize.js';
 import { Markup, markup } from './markup.js';
 
@@ -18,11 +17,9 @@ export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Ge
   yield markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
   <testsuite id="0" name="wfr" package="wfr" hostname="localhost" timestamp="${timestamp}" tests="${runs.length}" failures="${count('failed')}" errors="${count('unsettled')}" time="${formatSeconds(durationMs)}">
-    <properties>
-      <property name="wfr" value="${VERSION}"/>
-    </properties>
+    <properties/>
 `.text;
-  const names = uniqueNames(runs);
+  const names = namesOf(runs);
   for (const [index, run] of runs.entries()) yield renderTestCase(names[index] ?? '', run).text;
   yield '    <system-out>';
   for (const [index, { id }] of runs.entries())
@@ -30,14 +27,14 @@ export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Ge
   yield '</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
 }
 
-/** Returns the label of each row, else the workflow, else the id; with the row's number where labels are equal. */
-function uniqueNames(runs: readonly Outcome[]): string[] {
-  const names = runs.map(({ label, workflowId, id }) => sanitize(label ?? workflowId ?? id ?? 'unknown'));
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return names.map((name, index) => {
-    const row = runs[index]?.row;
-    return row === undefined || counts.get(name) === 1 ? name : `${name} (row ${row})`;
+/** Returns the label of each row, else the workflow, else the id; with the row's number where another one has the name. */
+function namesOf(runs: readonly Outcome[]): string[] {
+  const taken = new Set<string>();
+  return runs.map(({ row, label, workflowId, id }) => {
+    const name = sanitize(label ?? workflowId ?? id ?? 'unknown');
+    if (taken.has(name)) return `${name} (row ${row})`;
+    taken.add(name);
+    return name;
   });
 }
 

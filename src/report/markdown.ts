@@ -14,7 +14,6 @@ import {
   problemLinesWithStep,
   requestLines,
   statusOf,
-  stepsOf,
   verdictOf,
   wordOf,
 } from '../outcome/outcome.js';
@@ -25,8 +24,8 @@ import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { type Report, throwForFolder, toUsageError } from './destination.js';
 
-const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Message |
+| --- | --- | --- | --- | --- | --- |
 `;
 
 export function* renderMarkdown({ runs }: CommandResult): Generator<string, void, void> {
@@ -36,7 +35,7 @@ export function* renderMarkdown({ runs }: CommandResult): Generator<string, void
 
 /** Returns one run's row, with its line feed. */
 function renderTableRow(reported: Outcome): string {
-  const { label, id, page, workflowId = '', run, state, durationMs } = reported;
+  const { label, id, page, workflowId = '', state, durationMs } = reported;
   const names = [label, id].flatMap((name) => (name === undefined ? [] : escapeMarkdown(sanitize(name))));
   const last = names.length - 1;
   const linked = names.map((name, index) =>
@@ -45,9 +44,7 @@ function renderTableRow(reported: Outcome): string {
   const cells = [
     linked.join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
-    escapeMarkdown(sanitize(run?.versionName ?? '')),
     wordOf(state),
-    stepsOf(reported),
     formatDuration(durationMs),
     escapeMarkdown(failingStepOf(reported)),
     [...problemLines(reported), ...requestLines(reported)].map(escapeMarkdown).join('<br>'),

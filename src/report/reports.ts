@@ -43,11 +43,11 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError([`${name}: ${problem}`]);
   if (kind === 'github') throw usageError('takes no file; use --report github');
-  const format = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
-  if (format === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
-  if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
+  const load = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
+  if (load === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
+  if (!path) throw usageError(`a file is required: --report ${kind}=<file>`);
   if (path === '-') throw usageError('use a file: stdout has the result');
-  const render = await format.load();
+  const render = await load();
   const { write, close } = await openDestination(path, context).catch((error) => {
     throw toUsageError(name, error);
   });

@@ -43,7 +43,7 @@ const INVALID_FILES: InvalidFile[] = [
     '{profiles: {}}',
     '1:2: not JSON: expected a name in double quotes, or }; write text and names in double quotes',
   ],
-  ['a second value', '{}\n{}', '2:1: not JSON: text after the value'],
+  ['a second value', '{}\n{}', '2:1: not JSON: expected the end'],
   ['an unterminated string', '{"$schema": "x}', '1:13: not JSON: unterminated string'],
   [
     'a Windows path with single backslashes',

@@ -1,6 +1,6 @@
 /** Runs a command with every report, and reads the reports as their consumers do. */
 import { existsSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { FILE_FORMATS } from '../../src/report/formats.js';
 import { type CliOptions, type CliResult, runCli, temporaryFolder } from './cli.js';
 import { VirtualClock } from './clock.js';
@@ -19,8 +19,10 @@ export const HOSTILE_TEXT = [
   '```',
 ].join('\r\n');
 
+const EXTENSIONS: Readonly<Record<string, string>> = { junit: 'xml', markdown: 'md' };
+
 /** A report file of every kind: r.xml, r.md, r.json, … */
-export const REPORT_NAMES = Object.values(FILE_FORMATS).map(({ example }) => `r${extname(example)}`);
+export const REPORT_NAMES = Object.keys(FILE_FORMATS).map((kind) => `r.${EXTENSIONS[kind] ?? kind}`);
 
 /** The flags for them. */
 export const REPORT_FILES = Object.keys(FILE_FORMATS).flatMap((kind, index) => [

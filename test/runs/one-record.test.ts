@@ -197,7 +197,7 @@ describe('one record of a run', () => {
         const types = [...junit.matchAll(/<testcase [^>]*?(?:\/>|>\s*<(?:failure|error) type="([^"]*)")/g)];
         expect(types.map(([, type = 'finished']) => type)).toEqual(words);
         const markdown = readFileSync(join(cwd, 'r.md'), 'utf8').trimEnd().split('\n').slice(2);
-        expect(markdown.map((line) => line.split(' | ')[3])).toEqual(words);
+        expect(markdown.map((line) => line.split(' | ')[2])).toEqual(words);
       }),
       { examples: [[[UNKNOWN_BEFORE_AND_AFTER_A_RUN]]] },
     );

@@ -31,7 +31,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   }
   yield renderHead(formatHeadline(entries)).text;
   yield '<body class="static">\n<main>\n';
-  yield renderHeader(entries, counts, common, startedAt, durationMs).text;
+  yield renderHeader(entries, common, startedAt, durationMs).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
@@ -127,19 +127,16 @@ type Count = readonly [outcome: PageOutcome, runs: number];
 /** Renders the header; `startedAt` is in milliseconds since 1970. */
 function renderHeader(
   entries: readonly Entry[],
-  counts: readonly Count[],
   common: Common,
   startedAt: number,
   durationMs: number,
 ): Markup {
-  // It may have been interrupted, so that it did not take so long.
-  const end = counts.some(([{ tone }]) => tone === 'open') ? 'last changed' : 'ended';
   const facts = Object.entries(common)
     .map(([member, text]) => `${member} ${shortId(text)}, `)
     .join('');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="note">Began <time datetime="${new Date(startedAt).toISOString()}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
+<p class="note">Began <time datetime="${new Date(startedAt).toISOString()}">${formatUtc(startedAt)}</time>, last change ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
 </header>
 `;
 }
@@ -173,7 +170,6 @@ function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
   if (entries.length === 1 && only !== undefined) return `1 run: ${only.outcome.label}`;
-  if (finished === entries.length) return `All ${pluralize(entries.length, 'run')} finished`;
   return `${formatCount(finished)} of ${pluralize(entries.length, 'run')} finished`;
 }
 
@@ -218,8 +214,7 @@ ${groups.map(renderGroup)}</tbody>
 }
 
 function renderGroup({ id, count, outcome, first, step, message }: Group): Markup {
-  const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td>${outcome && markup`<span class="outcome ${first[0].outcome.tone}">${outcome}</span>`}</td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="${shown}">Show</a></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td>${outcome && markup`<span class="outcome ${first[0].outcome.tone}">${outcome}</span>`}</td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="Show ${pluralize(count, 'run')}">Show</a></td></tr>
 `;
 }
 

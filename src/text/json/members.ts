@@ -111,21 +111,22 @@ export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   return isObject ? members : undefined;
 }
 
-/** Bytes of the longest token of a wanted name, all of whose characters may be escaped: no other one is decoded. */
-const MAX_WANTED_NAME = 6 * 20 + 2;
+/** Bytes of the longest escape of a UTF-16 unit, such as `\u0041`. */
+const MAX_ESCAPE = 6;
 
 /**
- * Returns the members of a JSON object that have one of the `wanted` names, of 20 characters at most: the last one of
- * duplicates, as in JSON.parse; undefined for any other JSON value. Its memory does not depend on the text. Throws
- * JsonSyntaxError if it is not JSON.
+ * Returns the members of a JSON object that have one of the `wanted` names: the last one of duplicates, as in JSON.parse;
+ * undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is not JSON.
  */
 export function pickMembers(
   bytes: Uint8Array,
   wanted: ReadonlySet<string>,
 ): Map<string, Uint8Array> | undefined {
   const values = new Map<string, Uint8Array>();
+  // No longer name is decoded.
+  const longest = MAX_ESCAPE * Math.max(...[...wanted].map(({ length }) => length)) + 2;
   const isObject = forEachChild(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    if (nameEnd - nameStart > MAX_WANTED_NAME) return;
+    if (nameEnd - nameStart > longest) return;
     const name = decodeString(bytes.subarray(nameStart, nameEnd));
     if (wanted.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
   });

@@ -1,11 +1,8 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
-import { decodeString, forEachChild } from './members.js';
+import { forEachChild, pickMembers } from './members.js';
 
-const OBJECT = 0x7b;
 /** White space around a JSON text (RFC 8259, section 2). */
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-/** Bytes of the longest escape of a UTF-16 unit, `\u0041`. */
-const MAX_ESCAPE = 6;
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
 export function parsePointer(pointer: string): string[] | undefined {
@@ -47,17 +44,13 @@ export function countElements(array: Uint8Array): number {
 
 /** Returns a member of an object, the last one of duplicates as in JSON.parse, or an element of an array. */
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
+  const members = pickMembers(value, new Set([segment]));
+  if (members !== undefined) return members.get(segment);
   let child: Uint8Array | undefined;
-  // A longer name than all escapes of the segment is not decoded.
-  const longest = MAX_ESCAPE * segment.length + 2;
-  const wantedIndex = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
+  const wanted = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
   let index = 0;
-  forEachChild(value, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    const isWanted =
-      value[0] === OBJECT
-        ? nameEnd - nameStart <= longest && decodeString(value.subarray(nameStart, nameEnd)) === segment
-        : index++ === wantedIndex;
-    if (isWanted) child = value.subarray(valueStart, valueEnd);
+  forEachChild(value, ({ valueStart, valueEnd }) => {
+    if (index++ === wanted) child = value.subarray(valueStart, valueEnd);
   });
   return child;
 }

@@ -24,6 +24,8 @@ const EXPECTED = [
   'a name in double quotes',
   'a name in double quotes, or }',
   'a colon',
+  'a comma or the end of the list',
+  'the end',
 ];
 
 const QUOTE = 0x22;
@@ -210,8 +212,5 @@ function endOfDigits(bytes: Uint8Array, start: number): number {
 }
 
 function unexpected(expected: number, offset: number): JsonSyntaxError {
-  if (expected === END) return new JsonSyntaxError(offset, 'not JSON: text after the value');
-  if (expected === COMMA_OR_CLOSE)
-    return new JsonSyntaxError(offset, 'not JSON: expected a comma or the end of the list');
   return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
 }

@@ -138,7 +138,7 @@ describe('results', () => {
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To see the outputs: wfr results out.jsonl -o csv\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
-      'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, ended 25s later;',
+      'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, last change 25s later;',
     );
     const junit = readFileSync(join(cwd, 'r.xml'), 'utf8');
     expect(junit).toMatch(/<testsuite [^>]*timestamp="2026-05-06T07:08:09"[^>]* time="25.000">/);
@@ -154,7 +154,7 @@ describe('results', () => {
     const cwd = folderOfBatch('ACME', 'ACME');
     await wfr(['results', 'out.jsonl', '--report', 'junit=r.xml'], { cwd });
     const junit = readFileSync(join(cwd, 'r.xml'), 'utf8');
-    expect(junit.match(/ name="ACME[^"]*"/g)).toEqual([' name="ACME (row 1)"', ' name="ACME (row 2)"']);
+    expect(junit.match(/ name="ACME[^"]*"/g)).toEqual([' name="ACME"', ' name="ACME (row 2)"']);
   });
 
   test('results: a file that is listed twice is read once', async () => {

@@ -162,7 +162,7 @@ test.each([
     (_request, reply) => reply.send(200, polls++ === 0 ? aRun() : aFinishedRun()),
     ['watch', 'run-1', '--interval', interval, '--max-interval', interval],
   );
-  expect(parseTableRows(markdown)[0]?.[5]).toBe(duration);
+  expect(parseTableRows(markdown)[0]?.[3]).toBe(duration);
 });
 
 describe('watch: a run that has ended', () => {

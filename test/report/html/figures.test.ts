@@ -62,8 +62,8 @@ describe('--report html: the reasons', () => {
   test('--report html: the link of a reason says how many runs it shows', () => {
     const runs = [endedAfter(1_000, 'a'), endedAfter(1_000, 'b'), endedAfter(1_000, 'b')];
     expect(section(runs, 'failures').match(/aria-label="[^"]*"/g)).toEqual([
-      'aria-label="Show these 2 runs in the table"',
-      'aria-label="Show this run in the table"',
+      'aria-label="Show 2 runs"',
+      'aria-label="Show 1 run"',
     ]);
   });
 });
