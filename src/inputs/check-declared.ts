@@ -1,6 +1,6 @@
 /** Compares inputs with the parameters that a profile declares, and says how to correct what the user wrote. */
 
-import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
+import type { Mismatch, Parameters, ParameterType } from '../parameters/declaration.js';
 import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
 import { decodeString } from '../text/json/members.js';
@@ -10,7 +10,6 @@ import {
   exampleCommand,
   exampleItem,
   type Item,
-  isPlainPath,
   itemStart,
   optionalItems,
 } from './item.js';
@@ -58,7 +57,7 @@ export function checkDeclared(
     const given = inputs.get(mismatch.name);
     const label = given === undefined ? subject : `${given.label}: `;
     const { message, mistyped } = mismatch;
-    const fix = mistyped && given && describeFix(given, mistyped.parameter, mistyped.found);
+    const fix = mistyped && given && describeFix(given, mistyped);
     return label + message + (fix === undefined ? '' : `; ${fix}`);
   });
   const isMissing = mismatches.some(({ isMissing }) => isMissing);
@@ -82,30 +81,17 @@ export function columnInputs({ label, headers }: Columns, { parameters }: Declar
   });
 }
 
-/** What a value looks like that may be of a type. */
-const LOOKS: Partial<Record<ParameterType, RegExp>> = {
-  number: /^-?\d+(\.\d+)?$/,
-  boolean: /^(true|false)$/,
-  object: /^\{/,
-  array: /^\[/,
-};
-
-/** Says what to write, with the same value if that may be of the parameter's type. */
+/** Says what to write instead. */
 function describeFix(
   { item, isCell }: GivenInput,
-  parameter: Parameter,
-  found: InputKind,
+  { parameter, found }: NonNullable<Mismatch['mistyped']>,
 ): string | undefined {
   if (found.type === 'malformed-document') return undefined;
-  const { type } = parameter;
   const start = itemStart(parameter);
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
-  if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
-  const { separator, value } = item;
-  const fits = type === 'document' ? isPlainPath(value) : !separator.startsWith('@');
-  const correct = fits && LOOKS[type]?.test(value) !== false ? start + value : exampleItem(parameter);
-  return `write ${shellCommand([correct])}`;
+  if (item !== undefined) return `write ${shellCommand([exampleItem(parameter)])}`;
+  return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
 }
 
 /** Returns what the valid JSON of an input is. */

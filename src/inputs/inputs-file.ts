@@ -4,10 +4,9 @@ import { isUtf8 } from 'node:buffer';
 import { InputError } from '../errors.js';
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import { shellCommand } from '../text/shell-quote.js';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
 import type { FileKind } from './file-digests.js';
-import { escapeName, type Item, isPlainPath, normalizeMediaType } from './item.js';
+import { escapeName, type Item, normalizeMediaType } from './item.js';
 
 /** A file whose content is a value, or a part of one. */
 export interface FileSegment {
@@ -25,12 +24,8 @@ const KINDS = { '@': 'document', '@=': 'text', '@:=': 'json' } as const;
 export function segmentOf({ name, separator, value, mediaType }: Item): Segment {
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
-  const path = value.slice(1);
-  const fix =
-    value.startsWith('@') && isPlainPath(path)
-      ? `to read JSON from a file, write ${shellCommand([`${escapeName(name)}@:=${path}`])}`
-      : `for a string use ${escapeName(name)}=${value}`;
-  return checkJson(Buffer.from(value), `; ${fix}`);
+  const start = escapeName(name);
+  return checkJson(Buffer.from(value), `; for a string use ${start}=text, for a file ${start}@:=path`);
 }
 
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
@@ -81,8 +76,10 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
       document = { start: starts[depth] ?? 0, depth };
     } else if (document !== undefined && depth < document.depth) {
       const parsed = parseDocument(value.subarray(document.start, end));
-      if (typeof parsed === 'string')
-        throw new InputError(`the document ${placeOf(document.start)} ${parsed}; ${EXPECTED_DOCUMENT}`);
+      if (parsed === undefined)
+        throw new InputError(
+          `the document ${placeOf(document.start)} is not {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it`,
+        );
       segments.push(value.subarray(position, document.start), parsed);
       position = end;
       document = undefined;
@@ -91,27 +88,21 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
   return [...segments, value.subarray(position)];
 }
 
-const EXPECTED_DOCUMENT =
-  'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
 const QUOTE = 0x22;
 
-/** Returns the document that an object stands for, or why it is not valid. */
-function parseDocument(object: Uint8Array): FileSegment | string {
+/** Returns the document that an object stands for; undefined if it is not valid. */
+function parseDocument(object: Uint8Array): FileSegment | undefined {
   const fields = new Map<string, string>();
   for (const { name, value } of parseMembers(object) ?? []) {
-    const key = JSON.stringify(name);
-    if (name !== '$document' && name !== 'type') return `has an unknown key ${key}`;
-    if (value[0] !== QUOTE) return `has a ${key} that is not a string`;
-    if (fields.has(name)) return `has ${key} twice`;
+    const isKnown = name === '$document' || name === 'type';
+    if (!isKnown || value[0] !== QUOTE || fields.has(name)) return undefined;
     fields.set(name, decodeString(value));
   }
-  const path = fields.get('$document') ?? '';
+  const path = fields.get('$document');
   const type = fields.get('type');
   const mediaType = type === undefined ? undefined : normalizeMediaType(type);
-  if (path === '') return 'has an empty path';
-  if (type !== undefined && mediaType === undefined)
-    return `has a "type" that is not a media type: "${type}"`;
-  return { kind: 'document', path, mediaType };
+  const isTypeValid = type === undefined || mediaType !== undefined;
+  return path && isTypeValid ? { kind: 'document', path, mediaType } : undefined;
 }
 
 /** Decodes UTF-8. Throws InputError with the position of the first invalid byte. */

@@ -21,8 +21,6 @@ export interface Item {
   value: string;
   /** That of a document, if it was given. */
   mediaType?: string | undefined;
-  /** Of a cell: the header of its column, which gives the media type. */
-  column?: string;
 }
 
 /** Returns the error of an item or a header that does not follow the grammar, which it quotes. */
@@ -77,10 +75,8 @@ function splitMediaType(item: Item): Pick<Item, 'value' | 'mediaType'> {
   throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
-/** Parses one item of the command line. Throws InputError, and nothing else. */
-export function parseItem(raw: string): Item {
-  const parts = splitItem(raw);
-  if (parts === undefined) throw invalidItem(raw, NOT_AN_INPUT);
+/** Parses one item of the command line, which was split. Throws InputError. */
+function parseItem(raw: string, parts: Pick<Item, 'name' | 'separator' | 'value'>): Item {
   if (raw.includes('\uFFFD') || !raw.isWellFormed())
     throw invalidItem(
       raw,
@@ -100,23 +96,27 @@ const MAX_LISTED = 10;
 export function parseItems(raws: readonly string[]) {
   const items = new Map<string, Item>();
   const problems: string[] = [];
-  const words = raws.filter((raw) => splitItem(raw) === undefined).map((word) => word || '""');
-  if (words.length > 0) problems.push(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
+  const words: string[] = [];
   const invalidNames: string[] = [];
   for (const raw of raws) {
-    const { name } = splitItem(raw) ?? {};
-    if (name === undefined) continue;
+    const parts = splitItem(raw);
+    if (parts === undefined) {
+      words.push(raw || '""');
+      continue;
+    }
+    const { name } = parts;
+    const earlier = items.get(name);
     try {
-      const earlier = items.get(name);
       if (earlier !== undefined)
-        problems.push(`${raw}: duplicate input "${name}"; remove it or ${earlier.raw}`);
-      else items.set(name, parseItem(raw));
+        throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
+      items.set(name, parseItem(raw, parts));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       problems.push(error.message);
       invalidNames.push(name);
     }
   }
+  if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
   return { items: [...items.values()], problems, invalidNames };
 }
 
@@ -130,7 +130,7 @@ function withPath(item: Item): Item {
  * Returns whether a path leads nowhere but into the working folder. A message suggests to read no other file: the value
  * may be from somebody else.
  */
-export function isPlainPath(path: string): boolean {
+function isPlainPath(path: string): boolean {
   return path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
 }
 
@@ -157,11 +157,8 @@ export function parseColumnHeader(text: string): ColumnHeader {
 }
 
 /** Parses a cell, whose text is taken verbatim, whatever it contains. Throws InputError. */
-export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
-  return withPath({
-    ...{ name, raw: `${escapeName(name)}${separator}${cell}`, separator },
-    ...{ value: cell, mediaType, column: text },
-  });
+export function parseCell({ name, separator, mediaType }: ColumnHeader, value: string): Item {
+  return withPath({ name, raw: escapeName(name) + separator + value, separator, value, mediaType });
 }
 
 /** An example of each type: the separator, and a value. */

@@ -5,7 +5,6 @@ import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part, Source } from '../service/body.js';
-import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import {
   type Columns,
@@ -100,7 +99,7 @@ export async function resolveRow(
   return new Resolver(context, declared, TABLE).resolveRow(inputs, label, defaults);
 }
 
-const TYPE_BESIDE = 'add "type": "type/subtype" beside "$document"';
+const TYPE_FIX = `add ;type=type/subtype, in a table to the column's name, in JSON as "type"`;
 
 /** Collects inputs, reads their texts, and opens their documents; only one of them can read standard input. */
 class Resolver {
@@ -177,10 +176,8 @@ class Resolver {
   async #addItem(item: Item, paths: PathRules, labelled: Pick<GivenInput, 'label' | 'isCell'>) {
     const given: GivenInput = { ...labelled, name: item.name, item };
     this.#given.set(item.name, given);
-    const example = shellCommand([`${item.column ?? item.raw};type=application/pdf`]);
-    const fix = `add ;type=type/subtype, such as ${example}`;
     await this.#collect(given.label, async () => {
-      given.parts = await this.#read(segmentOf(item), paths, item.raw, fix);
+      given.parts = await this.#read(segmentOf(item), paths, item.raw);
     });
   }
 
@@ -201,7 +198,7 @@ class Resolver {
       for (const segment of segments) {
         const raw = segment instanceof Uint8Array ? '' : segment.path;
         const read = async () => {
-          parts.push(...(await this.#read(segment, paths, raw, TYPE_BESIDE)));
+          parts.push(...(await this.#read(segment, paths, raw)));
         };
         isRead = (await this.#collect(given.label, read)) && isRead;
       }
@@ -209,14 +206,14 @@ class Resolver {
     }
   }
 
-  /** `raw` is what the user wrote, and `typeFix` how to write a media type with it. Throws InputError. */
-  async #read(segment: Segment, paths: PathRules, raw: string, typeFix: string): Promise<readonly Part[]> {
+  /** `raw` is what the user wrote. Throws InputError. */
+  async #read(segment: Segment, paths: PathRules, raw: string): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
     this.#claimStdin(path, raw);
     const absolute = path === '-' ? path : await assertReadable(path, paths, this.#mustReread, this.context);
     if (path !== '-') this.#files.push({ name: raw, path: absolute, isWritten: false });
-    if (kind === 'document') return this.#openDocument(segment, paths, raw, typeFix);
+    if (kind === 'document') return this.#openDocument(segment, paths, raw);
     const identity = await stat(absolute, { bigint: true }).catch(() => undefined);
     const bytes = await readBytes(path, paths, this.context);
     if (path !== '-' && identity !== undefined) this.#opened.push(createFileSource(absolute, path, identity));
@@ -224,22 +221,17 @@ class Resolver {
     return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
 
-  async #openDocument(
-    { path, mediaType: given }: FileSegment,
-    paths: PathRules,
-    raw: string,
-    typeFix: string,
-  ) {
+  async #openDocument({ path, mediaType: given }: FileSegment, paths: PathRules, raw: string) {
     // The table of media types is loaded only when a document needs it.
     const { mediaTypeOf } = given === undefined && path !== '-' ? await import('./media-type.js') : {};
     const mediaType = given ?? mediaTypeOf?.(path);
     if (path === '-' && mediaType === undefined)
-      throw new InputError(`the media type of standard input is unknown; ${typeFix}`);
+      throw new InputError(`the media type of standard input is unknown; ${TYPE_FIX}`);
     // Opened before its media type is checked: a missing file is the more useful error.
     const source = await openDocument(path, paths, this.context);
     this.#opened.push(source);
     if (mediaType === undefined)
-      throw new InputError(`the file name does not imply a media type; ${typeFix}`);
+      throw new InputError(`the file name does not imply a media type; ${TYPE_FIX}`);
     if (source.size === 0) this.#warnings.push(`${raw}: the document is empty (0 bytes)`);
     const head = JSON.stringify(`data:${mediaType};base64,`).slice(0, -1);
     return [Buffer.from(head), source, Buffer.from('"')];

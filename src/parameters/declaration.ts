@@ -108,25 +108,26 @@ export function checkInputs(
   parameters: Parameters,
   inputs: ReadonlyMap<string, InputKind | undefined>,
 ): Mismatch[] {
+  const names = [...parameters.keys()];
+  const free = names.filter((name) => !inputs.has(name));
+  const known = names.length === 0 ? 'the workflow has none' : `expected ${names.join(', ')}`;
+  const suggested = new Set<string>();
+  const unknown = [...inputs.keys()].flatMap((name): Mismatch[] => {
+    if (parameters.has(name)) return [];
+    const nearest = findNearest(name, free);
+    if (nearest !== undefined) suggested.add(nearest);
+    const fix = nearest === undefined ? known : `did you mean "${nearest}"?`;
+    return [{ name, message: `unknown parameter "${name}"; ${fix}` }];
+  });
   const declared = [...parameters.values()].flatMap((parameter): Mismatch[] => {
     const { name, type, isOptional } = parameter;
     const found = inputs.get(name);
     if (found !== undefined) return checkValue(parameter, found);
-    if (isOptional || inputs.has(name)) return [];
+    // A misspelt name is one mistake.
+    if (isOptional || inputs.has(name) || suggested.has(name)) return [];
     return [{ name, isMissing: true, message: `missing input ${name} (${type})` }];
   });
-  const names = [...parameters.keys()];
-  const free = names.filter((name) => !inputs.has(name));
-  const known = names.length === 0 ? 'the workflow has none' : `expected ${names.join(', ')}`;
-  const unknown = [...inputs.keys()].filter((name) => !parameters.has(name));
-  return [
-    ...declared,
-    ...unknown.map((name) => {
-      const nearest = findNearest(name, free) ?? findNearest(name, names);
-      const fix = nearest === undefined ? known : `did you mean "${nearest}"?`;
-      return { name, message: `unknown parameter "${name}"; ${fix}` };
-    }),
-  ];
+  return [...declared, ...unknown];
 }
 
 function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {

@@ -249,9 +249,7 @@ describe('inputs: standard input', () => {
   test('inputs: a document from standard input without a media type is rejected with the fix', async () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      'a@-: the media type of standard input is unknown; add ;type=type/subtype, such as',
-    );
+    expect(stderr).toContain('a@-: the media type of standard input is unknown; add ;type=type/subtype');
     expect(requests.length).toBe(0);
   });
 
@@ -326,15 +324,12 @@ describe('--inputs-file', () => {
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
     [
       '{"a":{"$document":"x.unknownext"}}',
-      'in.json: a: the file name does not imply a media type; add "type"',
+      'in.json: a: the file name does not imply a media type; add ;type=type/subtype',
     ],
     ['{"a":{"$document":"none.pdf"}}', 'in.json: a: none.pdf: no such file (ENOENT)'],
-    [
-      '{"a":{"$document":5}}',
-      'in.json: the document at line 1, column 6 has a "$document" that is not a string; expected {"$document"',
-    ],
-    ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unknown key "mime"; expected {'],
-    ['{"a":{"$document":"x.pdf","type":"pdf"}}', 'a "type" that is not a media type: "pdf"'],
+    ['{"a":{"$document":5}}', 'in.json: the document at line 1, column 6 is not {"$document"'],
+    ['{"a":{"$document":"x.pdf","mime":"y"}}', 'the document at line 1, column 6 is not {"$document"'],
+    ['{"a":{"$document":"x.pdf","type":"pdf"}}', 'the document at line 1, column 6 is not {"$document"'],
     ['', 'in.json: not JSON: unexpected end at line 1, column 1'],
   ])('--inputs-file: %s is rejected with its position (fault 57)', async (content, message) => {
     const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
@@ -385,7 +380,10 @@ describe('inputs: what is rejected before anything is sent', () => {
     [['none.pdf', 'x=1', ''], [`none.pdf, "": ${NO_INPUT}`]],
     [
       ['one', 'x:={'],
-      [`one: ${NO_INPUT}`, 'x:={: not JSON: unexpected end at line 1, column 2; for a string use x={'],
+      [
+        `one: ${NO_INPUT}`,
+        'x:={: not JSON: unexpected end at line 1, column 2; for a string use x=text, for a file x@:=path',
+      ],
     ],
     [Array.from('abcdefghijkl'), [`a, b, c, d, e, f, g, h, i, j and 2 more: ${NO_INPUT}`]],
   ])('run: %j are explained together', async (words, problems) => {
@@ -410,19 +408,18 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@:=', 'x@:=: has no path after "@:="'],
     ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
     ['@=x', '@=x: has no name before "@="'],
-    ['x:=@x.json', '; to read JSON from a file, write x@:=x.json'],
-    ['a\\:\\=b:=@my x.json', `to read JSON from a file, write 'a'"\\\\"':'"\\\\"'=b@:=my x.json'`],
+    ['a\\:\\=b:=@my x.json', 'for a string use a\\:\\=b=text, for a file a\\:\\=b@:=path'],
     ['x:=@', 'x:=@: not JSON: expected a value at line 1, column 1'],
     [
       'x:=@/etc/passwd',
-      'x:=@/etc/passwd: not JSON: expected a value at line 1, column 1; for a string use x=',
+      'x:=@/etc/passwd: not JSON: expected a value at line 1, column 1; for a string use x=text',
     ],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: no such file (ENOENT)'],
     ['x@~me/none.pdf', 'x@~me/none.pdf: no such file (ENOENT)'],
     ['x@a~.pdf', 'x@a~.pdf: no such file (ENOENT)\n'],
     ['x@folder.pdf', 'x@folder.pdf: it is a folder (EISDIR)'],
-    ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
+    ['x@file.unknownext', "add ;type=type/subtype, in a table to the column's name, in JSON"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype'],
     ['x@file.unknownext;type=a/b;c', '"a/b;c" is not a media type'],
     ['x@file.unknownext;type=a/b;c=d,e', '"a/b;c=d,e" is not a media type'],
@@ -564,7 +561,7 @@ test('run: a file that is removed between two documents is noticed before the re
 
 test.each([
   ['valid', { $document: 'x.pdf' }, 'names more than 10000 documents'],
-  ['invalid', { $document: '' }, 'has an empty path'],
+  ['invalid', { $document: '' }, 'is not {"$document": "path"'],
   ['not allowed', { $document: 'x.pdf' }, 'is not allowed'],
 ])('--inputs-file: 150,000 documents that are %s exit 2 in linear time', async (name, document, message) => {
   const cwd = folderWith({

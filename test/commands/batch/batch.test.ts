@@ -209,7 +209,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.csv': 'scan@,b\ns,1\n', s: '%PDF' });
     const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(stderr).toContain(
-      "rows.csv:2: scan@s: the file name does not imply a media type; add ;type=type/subtype, such as 'scan@;type=application/pdf'",
+      "rows.csv:2: scan@s: the file name does not imply a media type; add ;type=type/subtype, in a table to the column's name",
     );
   });
 
