@@ -23,11 +23,19 @@ interface CsvRecord {
 
 export type CsvFile = TableFile & { delimiter: string };
 
-/** Returns the file with the delimiter that the user or its name gave, if the header has it; else that which separates most. */
+/**
+ * Returns the file with the delimiter that the user or its name gave, if the header has it; else that which separates most.
+ * Throws BatchFileError for a header without the delimiter of the user, if it must have that.
+ */
 export async function withDelimiter(file: TableFile): Promise<CsvFile> {
   const given = file.delimiter ?? (/\.tsv$/i.test(file.name) ? '\t' : undefined);
   const count = (delimiter = ',') => countHeaderCells({ ...file, delimiter }).catch(() => 0);
-  if (given !== undefined && (await count(given)) > 1) return { ...file, delimiter: given };
+  const cells = given === undefined ? 0 : await count(given);
+  if (given !== undefined && cells > 1) return { ...file, delimiter: given };
+  if (file.mustHaveDelimiter && file.delimiter !== undefined && cells > 0)
+    throw new BatchFileError(
+      `--delimiter ${JSON.stringify(given)}: the header of ${file.name} does not have it`,
+    );
   const delimiters = given === undefined ? DELIMITERS : [given, ...DELIMITERS];
   const counts = await Promise.all(delimiters.map(count));
   return { ...file, delimiter: delimiters[counts.indexOf(Math.max(...counts))] ?? ',' };

@@ -33,6 +33,8 @@ export interface TableFile {
   paths: PathRules;
   /** What separates the cells of CSV, if it does; else a usual delimiter is found. */
   delimiter?: string | undefined;
+  /** Whether a header without that is an error. */
+  mustHaveDelimiter?: boolean;
   /** The input that people know rows by. */
   labelColumn?: string | undefined;
   /** Reads the file from its start; can be called repeatedly. */

@@ -94,7 +94,7 @@ describe('a signal before rows are sent', () => {
       })(),
     );
     const elapsed = startTimer();
-    const args = ['batch', 'w', '--rows', '-', '--delimiter', ',', '--check'];
+    const args = ['batch', 'w', '--rows', '-', '--check'];
     const { exitCode } = await interrupt(signal, args, { stdin }, () => isRead);
     expect(exitCode).toBe(code);
     expect(elapsed()).toBeLessThan(3_000);
@@ -111,7 +111,7 @@ describe('a signal before rows are sent', () => {
         })(),
       );
       const elapsed = startTimer();
-      const args = ['batch', 'w', '--rows', '-', '--delimiter', ',', '--results', 'out.jsonl'];
+      const args = ['batch', 'w', '--rows', '-', '--results', 'out.jsonl'];
       const { exitCode } = await interrupt(signal, args, { stdin }, () => isRead);
       expect(exitCode).toBe(code);
       expect(elapsed()).toBeLessThan(3_000);

@@ -76,6 +76,7 @@ export async function openTable(
       paths: { base, within },
       open,
       delimiter,
+      mustHaveDelimiter: true,
       labelColumn: flags.label,
     });
     return { table, close: file.close };
