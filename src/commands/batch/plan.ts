@@ -23,7 +23,7 @@ import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import type { DocumentFlags, ReportFlags } from '../shared/output-flags.js';
-import { type RequestedReports, reportFiles } from '../shared/reports.js';
+import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
@@ -193,13 +193,12 @@ function namedFiles(
   results: ResultsPlace | undefined,
   context: Context,
 ): NamedFile[] {
-  const file = (name: string, path: string, isWritten = false) =>
-    path === '-' ? [] : [{ name, path: resolvePath(path, context.cwd, context), isWritten }];
-  const { rows } = flags;
+  const file = (name: string, path?: string) =>
+    namedFile(name, path === '-' ? undefined : path, context, false);
   return [
-    ...(results === undefined ? [] : file(`--results ${results.name}`, results.path, true)),
+    ...namedFile(`--results ${results?.name}`, results?.path, context),
     ...reportFiles(flags, context),
-    ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
+    ...file(`--rows ${flags.rows}`, flags.rows),
     ...files.flatMap((path) => file(path, path)),
     ...defaults.flatMap(({ raw, separator, value }) =>
       separator.startsWith('@') ? file(`-i ${raw}`, value) : [],

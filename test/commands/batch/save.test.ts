@@ -35,6 +35,15 @@ describe('batch --save-outputs', () => {
     expect(read('r.jsonl')).toContain(uri('page'));
   });
 
+  test('batch --save-outputs: rows with the same label are saved under their numbers', async () => {
+    const { wfr, cwd, read } = await prepare();
+    writeFileSync(join(cwd, 'rows.csv'), 'customer,n\nACME,1\nACME,2\nx,3\n');
+    const args = ['batch', 'w', '--rows', 'rows.csv', '--label', 'customer', '--save-outputs', 'saved'];
+    expect((await wfr([...args, '--results', 'r.jsonl'], { cwd })).exitCode).toBe(0);
+    for (const name of ['row-2', 'row-3', 'x'])
+      expect(JSON.parse(read(`saved/${name}.json`))).toMatchObject({ total: 1 });
+  });
+
   test('batch --save-outputs: a command that continues saves the rows whose end was not recorded', async () => {
     const { each, cwd, wfr, read } = await prepare();
     await each('--results', 'r.jsonl', '--save-outputs', 'saved');
