@@ -78,10 +78,9 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
   const text = sanitizeLines(rest).join('; ');
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
   const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
-  return [
-    `  ${head}${at}${status === undefined ? '' : ` (${status})`}: ${shown}`,
-    `    ${listFirst(rows.map(sanitize), max, count).join(' ')}`,
-  ];
+  const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
+  const labels = listFirst(rows.map(sanitize), max, count).join(' ');
+  return count === 1 ? [`${title}${labels}: ${shown}`] : [title + shown, `    ${labels}`];
 }
 
 function moreReasons(reasons: readonly StateReason[]): string[] {

@@ -84,14 +84,11 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
   ];
   const writer = `the wfr ${isOnce ? 'run' : 'batch'} command that wrote these results`;
   const same = isBatch ? 'the same command' : writer;
-  // The command is printed in full once.
-  let full = command;
   return steps.flatMap((step) => {
     if (step === false) return [];
     const [text, flag] = step;
     if (flag === undefined) return [{ text }];
-    const shown = full?.(...(flag === '' ? [] : [flag]));
-    full = undefined;
+    const shown = command?.(...(flag === '' ? [] : [flag]));
     if (shown !== undefined) return [{ text, command: shown }];
     return [{ text: `${text}, ${flag === '' ? `run ${same} again` : `add ${flag} to ${same}`}.` }];
   });

@@ -559,13 +559,14 @@ describe('batch: the closing block', () => {
     rows.csv:4, rows.csv:5
   2 failed at step Check credit: Customer … has no credit
     rows.csv:6, rows.csv:7
-  1 unknown: `);
+  1 unknown: rows.csv:3: `);
+    const command =
+      'wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId';
     expect(stderr).toContain(`
-    rows.csv:3
 For each unknown row, check in the service whether its run exists.
-To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
-To send rows again that have none, add --resend-unknown 3 to the same command.
-To run failed and rejected rows again, once corrected, add --retry-failed to the same command.
+To continue with a run that exists: ${command} --adopt 3=<id>
+To send rows again that have none: ${command} --resend-unknown 3
+To run failed and rejected rows again, once corrected: ${command} --retry-failed
 To write a page of all rows: wfr results out.jsonl --report html=out.html
 `);
   });
@@ -697,7 +698,7 @@ describe('batch --label: rows are also named by an input', () => {
       );
       expect(stderr).toContain(`${first}  rejected  422: no\n`);
       expect(stderr).toContain(`${second}  invalid  `);
-      expect(stderr).toContain(`1 rejected (422): no\n    ${first}\n`);
+      expect(stderr).toContain(`1 rejected (422): ${first}: no\n`);
       const intents = readEvents(join(cwd, 'o.jsonl')).filter(({ event }) => event === 'intent');
       expect(intents.map(({ label }) => label).sort()).toEqual([first, second]);
       const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));

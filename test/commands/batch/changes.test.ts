@@ -405,7 +405,7 @@ describe('batch: settling rows', () => {
     for (let time = 0; time < 2; time++) {
       const settled = await run('--adopt', '2=none', '--adopt', '3=none');
       expect(settled.stderr).toContain('1 finished, 1 failed, 1 waiting');
-      expect(settled.stderr).toContain('failed at step S: m');
+      expect(settled.stderr).toContain('failed at step S: rows.csv:3: m');
       expect(settled.exitCode).toBe(7);
     }
     expect(sent).toHaveLength(4);

@@ -173,9 +173,9 @@ test('results: the summary is colored and fits the window on a terminal, and is 
   const plain = await runCli(['results', 'out.jsonl'], { cwd, env });
   expect(plain).toMatchObject({
     exitCode: 5,
-    stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected: ${reason}\n`),
+    stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected: row 1: ${reason}\n`),
   });
   const shown = await runCli(['results', 'out.jsonl'], { cwd, env, terminal: 40, stdoutTerminal: 40 });
   expect(shown.stdout).toContain('1 row: \u001b[33m1 rejected\u001b[39m\n');
-  expect(shown.stdout).toMatch(/rejected\u001b\[39m: a reason that is longer\n {4}than forty/);
+  expect(shown.stdout).toMatch(/rejected\u001b\[39m: row 1: a reason that is\n {4}longer than forty/);
 });
