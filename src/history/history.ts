@@ -30,37 +30,6 @@ export interface PastRun {
   version?: string | undefined;
 }
 
-/** How a line of a list names a run; columns line up. */
-export interface ListedNames {
-  /** The beginning of its id, where that stands for it in the history. */
-  id: string;
-  label: string;
-  /** The name of its workflow in the profile. */
-  workflow: string | undefined;
-}
-
-/** Characters to which labels are padded at most: one long label must not move the columns of all others. */
-const MAX_COLUMN = 30;
-
-/** Returns how a list of the runs `ids` names each, by what the history has of them. */
-export function namesInList(
-  ids: readonly string[],
-  past: ReadonlyMap<string, PastRun>,
-  nameOf: (workflow: string) => string | undefined,
-): (id: string) => ListedNames {
-  const shorten = idShortener([...past.keys()]);
-  // A typed beginning is looked up in the history alone.
-  const idOf = (id: string) => (past.has(id) ? shorten(id) : id);
-  const labelOf = (id: string) => past.get(id)?.label ?? '';
-  const idWidth = Math.max(...ids.map((id) => idOf(id).length));
-  const labelWidth = Math.min(MAX_COLUMN, Math.max(...ids.map((id) => labelOf(id).length)));
-  return (id) => ({
-    id: idOf(id).padEnd(idWidth),
-    label: labelOf(id).padEnd(labelWidth),
-    workflow: nameOf(past.get(id)?.workflow ?? ''),
-  });
-}
-
 /** More or longer texts could make a record too long for one atomic write. */
 const MAX_INPUTS = 50;
 const MAX_LENGTH = 200;

@@ -18,13 +18,13 @@ import type {
   Progress,
   ProgressTools,
   RunsProgress,
-  WatchedRun,
 } from './progress/progress.js';
+import type { ListedRun } from './table.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
-/** Distinct warnings that are remembered, so that a hostile service cannot fill memory. */
-const MAX_WARNINGS = 1_000;
+/** Distinct messages that are remembered, so that a hostile service cannot fill memory. */
+const MAX_REMEMBERED = 1_000;
 
 export class Reporter {
   /** Shows what becomes of a request, once there is progress. */
@@ -33,7 +33,7 @@ export class Reporter {
   stopProgress = () => {};
   /** The last line of `continuation`. */
   #continuation = '';
-  readonly #warned = new Set<string>();
+  readonly #printed = new Set<string>();
 
   private constructor(
     readonly presentation: Presentation,
@@ -84,15 +84,22 @@ export class Reporter {
 
   /** Prints a warning the first time it is given. */
   warnOnce(text: string): void {
-    if (this.#warned.has(text)) return;
-    if (this.#warned.size < MAX_WARNINGS) this.#warned.add(text);
-    this.warn(text);
+    if (this.#isNew(text)) this.warn(text);
   }
 
-  /** Prints an error, unless errors are data. */
+  #isNew(text: string): boolean {
+    const isNew = !this.#printed.has(text);
+    if (this.#printed.size < MAX_REMEMBERED) this.#printed.add(text);
+    return isNew;
+  }
+
+  /** Prints an error the first time it occurs, unless errors are data. */
   error(facts: Facts): void {
     if (!this.presentation.showsErrors) return;
-    this.notice(errorText(facts, this.style, this.context.stderr));
+    const text = errorText(facts, this.style, this.context.stderr);
+    // Several runs may have the same one.
+    if (!this.#isNew(text)) return;
+    this.notice(text);
   }
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
@@ -153,7 +160,7 @@ export class Reporter {
   }
 
   /** Shows the progress of one run, or of several that exist, until stopProgress(). */
-  async startProgress(runs: readonly WatchedRun[] = []): Promise<RunsProgress> {
+  async startProgress(runs: readonly ListedRun[] = []): Promise<RunsProgress> {
     const { RunsProgress } = await import('./progress/progress.js');
     this.runs = new RunsProgress(await this.#progressTools(), runs);
     return this.runs;
@@ -226,12 +233,8 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       );
     },
     awaitingId(ms, signal) {
-      const exit =
-        signal === 'SIGINT'
-          ? 'Press Ctrl-C again to exit now.'
-          : `${signal} was received; a second signal ends wfr at once.`;
-      const duration = formatDuration(ms);
-      reporter.notice(`The request has been sent; waiting up to ${duration} for the run id. ${exit}`);
+      const exit = `${signal === 'SIGINT' ? 'Ctrl-C' : signal} again exits at once`;
+      reporter.notice(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
     },
   };
 }

@@ -1,45 +1,12 @@
 /** Runs in `-o text`. */
 
-import type { ListedNames } from '../history/history.js';
 import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
-import { sanitize, sanitizeLines } from '../text/sanitize.js';
-import { wrap, wrapLines } from '../text/wrap.js';
+import { formatAge, parseTime } from '../text/quantity.js';
+import { sanitizeLines } from '../text/sanitize.js';
+import { wrap } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
 import { statusPaint } from './presentation.js';
-
-/** The longest status that the service is known to have, and usual steps and ages, so that columns line up. */
-const STATUS_WIDTH = 'FINISHED'.length;
-const STEPS_WIDTH = '10/10'.length;
-const AGE_WIDTH = '59m ago'.length;
-
-/**
- * Returns id, status, steps, age, label, workflow or version, and the step and message of a failure, as a line for a screen:
- * wrapped to its width, and with the status in color.
- */
-export function layOutSummaryLine(
-  run: Run,
-  names: ListedNames,
-  now: number,
-  { style, width }: Layout,
-): string {
-  const { versionName = '', createdAt = '', error } = run;
-  const steps = totalSteps(run);
-  const age = ageOf(createdAt, now);
-  const known = [
-    steps === undefined ? '' : `${stepsDone(run)}/${steps}`.padEnd(STEPS_WIDTH),
-    age === undefined ? '' : formatAge(age).padEnd(AGE_WIDTH),
-    names.label,
-    names.workflow ?? versionName,
-    [error?.step, error?.message].filter(Boolean).join(': '),
-  ];
-  const status = statusText(run);
-  const padded =
-    statusPaint(run.status, style)(status) + ' '.repeat(Math.max(0, STATUS_WIDTH - status.length));
-  const parts = [sanitize(names.id), padded, ...known.filter((part) => part !== '').map(sanitize)];
-  return wrapLines([parts.join('  ').trimEnd()], width).join('\n');
-}
 
 /** The column in which the texts of a summary begin. */
 export const LABEL_WIDTH = 11;
@@ -52,13 +19,14 @@ export function runSummary(
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
+  const age = ageOf(run.createdAt ?? '', now);
   const rows = {
     run: run.id,
     status: run.status,
     steps: steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`,
     'failed at': run.error?.step,
     message: run.error?.message,
-    created: run.createdAt === undefined ? undefined : createdText(run.createdAt, now),
+    created: age === undefined ? run.createdAt : formatAge(age),
     ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
@@ -66,21 +34,10 @@ export function runSummary(
     .map(([name, text]) => {
       if (text === undefined) return '';
       const lines = sanitizeLines(text).flatMap((line) => wrap(line, space));
-      // A word that does not fit beside the label is on a line of its own.
-      const start = lines.every((line) => line.length <= space) ? name.padEnd(LABEL_WIDTH) : `${name}\n  `;
-      const indent = start.endsWith('\n  ') ? 2 : LABEL_WIDTH;
-      const shown = lines.join(`\n${' '.repeat(indent)}`);
-      return `${start}${name === 'status' ? statusPaint(run.status, style)(shown) : shown}\n`;
+      const shown = lines.join(`\n${' '.repeat(LABEL_WIDTH)}`);
+      return `${name.padEnd(LABEL_WIDTH)}${name === 'status' ? statusPaint(run.status, style)(shown) : shown}\n`;
     })
     .join('');
-}
-
-/** Returns `3m ago (2026-01-02 03:04:05 UTC)`; without the age, a time far ahead of this machine's clock; or what is no time. */
-function createdText(createdAt: string, now: number): string {
-  const time = parseTime(createdAt);
-  if (Number.isNaN(time)) return createdAt;
-  const age = ageOf(createdAt, now);
-  return age === undefined ? formatUtc(time) : `${formatAge(age)} (${formatUtc(time)})`;
 }
 
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */

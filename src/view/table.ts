@@ -1,7 +1,14 @@
-/** Tables for people: a header, aligned columns, and rows that fit the window. */
+/** Tables for people: a header, aligned columns, and rows that fit the window; and the table of several runs. */
 
 import textWidth from 'string-width';
-import type { Layout, Paint } from './presentation.js';
+import type { PastRun } from '../history/history.js';
+import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
+import type { Run } from '../service/run.js';
+import { formatAge } from '../text/quantity.js';
+import { sanitize } from '../text/sanitize.js';
+import { wrapLines } from '../text/wrap.js';
+import { type Layout, type Paint, statusPaint } from './presentation.js';
+import { ageOf } from './summary.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -20,14 +27,16 @@ const MIN_WIDTH = 8;
 /** Beside an optional column, each column has so much room, unless its cells are shorter. */
 const USEFUL_WIDTH = 14;
 
-/** Returns a line for the header and for each row. Wider than `width`, columns are left out, then cells are cut. */
+/** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width }: Pick<Layout, 'style' | 'width'>,
 ): string[] {
   const shown = fitColumns(
-    columns.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    columns
+      .filter(({ text }) => rows.some((row) => text(row) !== ''))
+      .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width === 0 ? Number.POSITIVE_INFINITY : width,
   );
   const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
@@ -82,3 +91,53 @@ function cutText(text: string, width: number, atStart = false): string {
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
 export { textWidth };
+
+/** A run as a table shows it: as the service knows it, once that was seen, and as the history does. */
+export interface ListedRun {
+  id: string;
+  /** The beginning of its id, where that stands for it in the history. */
+  shortId: string;
+  past: PastRun | undefined;
+  /** The name of its workflow in the profile. */
+  workflow: string | undefined;
+  run?: Run | undefined;
+}
+
+/** Returns a header, and for each run a line, with the reason below it where it failed; fitted to the width of the layout. */
+export function layOutRuns(
+  runs: readonly ListedRun[],
+  now: number,
+  { style, width }: Pick<Layout, 'style' | 'width'>,
+): string[] {
+  const stepsOf = (run: Run) => (totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`);
+  const columns: Column<ListedRun>[] = [
+    { header: 'ID', text: ({ shortId }) => sanitize(shortId) },
+    {
+      header: 'STATUS',
+      text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
+      paint: ({ run }) => statusPaint(run?.status, style),
+    },
+    { header: 'STEPS', text: ({ run }) => (run === undefined ? '' : stepsOf(run)) },
+    {
+      header: 'AGE',
+      text: ({ run }) => {
+        const age = ageOf(run?.createdAt ?? '', now);
+        return age === undefined ? '' : formatAge(age).replace(' ago', '');
+      },
+    },
+    {
+      header: 'NAME',
+      text: ({ past, workflow, run }) =>
+        sanitize(past?.label ?? workflow ?? run?.versionName ?? past?.version ?? ''),
+      isOptional: true,
+      isCutAtStart: true,
+    },
+  ];
+  const [header = '', ...lines] = layOutTable(runs, columns, { style, width });
+  const withReasons = lines.flatMap((line, index) => {
+    const { step, message } = runs[index]?.run?.error ?? {};
+    const reason = [step, message].filter(Boolean).join(': ');
+    return reason === '' ? [line] : [line, ...wrapLines([`  ${sanitize(reason)}`], width)];
+  });
+  return [header, ...withReasons];
+}

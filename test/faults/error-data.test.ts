@@ -541,6 +541,21 @@ describe('errors as data: what wfr itself cannot do', () => {
     },
   );
 
+  test('watch: when the table of several runs cannot be written, the report still has the status of each', async () => {
+    const { baseUrl } = await scriptedService(({ path }, reply) =>
+      reply.send(200, { ...aFinishedRun(), id: path.split('/').at(-1) }),
+    );
+    const cwd = temporaryFolder();
+    const args = ['watch', 'a', 'b', '--report', 'json=report.json'];
+    const world = { env: { WFR_BASE_URL: baseUrl }, cwd, stdout: fullDisk() };
+    const { stderr, exitCode } = await runCli(args, world);
+    expect(exitCode).toBe(74);
+    expect(stderr.match(/cannot write the result/g)).toHaveLength(1);
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8'));
+    const row = { outcome: 'not written', exitCode: 74, run: { status: 'FINISHED' } };
+    expect(runs).toMatchObject([row, row]);
+  });
+
   test.skipIf(LACKS.fullDevice)(
     'errors as data: a report that cannot be written is told beside the end of the run',
     async () => {

@@ -13,7 +13,7 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
 import { writtenTable } from '../../table/table.js';
-import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -200,10 +200,7 @@ function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummar
   const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
   const summary = summarize(rows, { total: known, notes, isOnce, isBatch: false, isLimited, results });
-  if (period === undefined) return summary;
-  const { startedAt, durationMs } = period;
-  const end = durationMs === 0 ? '' : `, ended ${formatDuration(durationMs)} later`;
-  return { ...summary, fact: `began ${formatUtc(startedAt)}${end}` };
+  return period === undefined ? summary : { ...summary, fact: `began ${formatUtc(period.startedAt)}` };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

@@ -1,7 +1,6 @@
 /** The end of a watched run on stderr, and the command that continues with runs. */
 import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
-import type { ListedNames } from '../../history/history.js';
 import {
   continuesText,
   endOf,
@@ -33,8 +32,6 @@ export interface ResumePlan extends PrintOptions {
 
 /** How the end of a run is shown. */
 export interface EndView extends ResumePlan {
-  /** Of several runs: returns how the line of one names it. */
-  namesOf?: ((id: string) => ListedNames) | undefined;
   /** Whether this command triggered the run, and so has named it. */
   wasTriggered?: boolean;
 }
@@ -98,21 +95,15 @@ export function canResume(outcome: Outcome): boolean {
 }
 
 /** Prints how the watching of a run ended, and, if it is the only one, how to continue. */
-export function printOutcome(
-  outcome: Outcome & { id: string },
-  view: EndView,
-  { reporter, layout }: Session,
-): void {
+export function printOutcome(outcome: Outcome & { id: string }, view: EndView, { reporter }: Session): void {
   const { id, run, error, state, durationMs } = outcome;
-  const { presentation, style, context } = reporter;
-  const { settings, format, namesOf, wasTriggered = false } = view;
+  const { presentation, style } = reporter;
+  const { settings, format, severalRuns = false, wasTriggered = false } = view;
   if (exitOf(outcome) !== ExitCode.ok && !presentation.showsErrors) return;
-  const isOnly = namesOf === undefined;
   const isOver = run !== undefined && hasEnded(run);
-  // Of several, the line of each run is on the screen.
-  const isListed = !isOnly && format === 'text' && layout.width > 0 && context.stderr.isTerminal;
+  const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {
-    if (isOnly)
+    if (!severalRuns)
       reporter.block([`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`]);
   } else if (error !== undefined) {
     reporter.error(error);
@@ -125,7 +116,7 @@ export function printOutcome(
     const status = run === undefined ? '' : statusText(run);
     reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
   }
-  if (!isOnly) return;
+  if (severalRuns) return;
   if (canResume(outcome)) {
     const goal = state === 'noValue' ? 'To print its output' : 'To watch it';
     reporter.continuation(`${goal}: ${watchCommand([id], view)}`);

@@ -1,10 +1,11 @@
 /** What stdout carries of runs, in each output format. All functions throw OutputError. */
-import type { ListedNames } from '../../history/history.js';
+import { factsOf } from '../../outcome/describe-error.js';
+import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
-import { layOutSummaryLine } from '../../view/summary.js';
+import type { ListedRun } from '../../view/table.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { Session } from './session.js';
 
@@ -13,6 +14,8 @@ export interface PrintOptions {
   format: OutputFormat;
   /** Of --get: the value that is printed instead of the whole. */
   pointer?: ValuePointer | undefined;
+  /** Whether it is one of several, which `-o text` lists once all have ended. */
+  severalRuns?: boolean;
 }
 
 /** Prints a run for programs: its JSON, on one line if it is one of several, or its id. */
@@ -31,24 +34,38 @@ export async function printRun(
   await stdout.write([`${id}\n`]);
 }
 
-/** Prints a run as one of a list for people. */
-export function printLine(run: Run, names: ListedNames, { stdout, layout, service }: Session): Promise<void> {
-  return stdout.writeSummary(`${layOutSummaryLine(run, names, service.clock.now(), layout)}\n`);
+/** Prints the table of those runs that were seen. Returns the outcomes, with the error if it could not be written. */
+export async function printTable<One extends Outcome>(
+  listed: readonly ListedRun[],
+  outcomes: readonly One[],
+  { stdout, layout, service, reporter }: Session,
+): Promise<readonly One[]> {
+  const runs = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run }));
+  const seen = runs.filter(({ run }) => run !== undefined);
+  if (seen.length === 0) return outcomes;
+  const { layOutRuns } = await import('../../view/table.js');
+  try {
+    await stdout.writeSummary(`${layOutRuns(seen, service.clock.now(), layout).join('\n')}\n`);
+    return outcomes;
+  } catch (thrown) {
+    const error = factsOf(thrown);
+    reporter.error(error);
+    return outcomes.map((one) =>
+      one.run === undefined || one.error ? one : { ...one, error, state: stateOfRun(one.run, error) },
+    );
+  }
 }
 
-/** Prints a run that has ended or is no longer watched; `names` is given for one of several. Throws also where it has no value at the pointer. */
+/** Prints a run that has ended or is no longer watched. Throws also where it has no value at the pointer. */
 export async function printEnd(
   run: Run,
-  names: ListedNames | undefined,
-  { format, pointer }: PrintOptions,
+  { format, pointer, severalRuns = false }: PrintOptions,
   session: Session,
 ): Promise<void> {
   if (pointer !== undefined) {
     const { printValue } = await import('./print-value.js');
     await printValue(run, format, pointer, session);
-  } else if (format === 'json') await printRun(run, format, names !== undefined, session);
-  else if (format !== 'text') return;
-  else if (names !== undefined) await printLine(run, names, session);
-  else if (run.status === 'FINISHED')
+  } else if (format === 'json') await printRun(run, format, severalRuns, session);
+  else if (format === 'text' && !severalRuns && run.status === 'FINISHED')
     await session.stdout.write(formatJson(outputOf(run), session.layout.jsonColors));
 }

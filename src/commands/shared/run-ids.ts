@@ -5,10 +5,10 @@ import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { findByStart, History, isShortId } from '../../history/history.js';
+import { findByStart, History, idShortener, isShortId, type PastRun } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { findNearest } from '../../text/nearest.js';
 import { decidePresentation } from '../../view/presentation.js';
+import type { ListedRun } from '../../view/table.js';
 import { parseGet, parseOutputFormat, type ShowFlags } from './output-flags.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
@@ -35,9 +35,23 @@ export async function planRuns<Flags extends ShowFlags>(
     settings: () => resolveServiceSettings(sources),
   });
   const history = History.open(context);
-  const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
+  const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   const nameOf = workflowNames(profile);
-  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, nameOf, warnings: [] };
+  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, nameOf, warnings };
+}
+
+/** Returns how a list shows runs, by what the history has of them. */
+export function listRuns(
+  ids: readonly string[],
+  past: ReadonlyMap<string, PastRun>,
+  nameOf: (workflow: string) => string | undefined,
+): ListedRun[] {
+  const shorten = idShortener([...past.keys()]);
+  return ids.map((id) => {
+    const known = past.get(id);
+    // A typed beginning is looked up in the history alone.
+    return { id, shortId: known ? shorten(id) : id, past: known, workflow: nameOf(known?.workflow ?? '') };
+  });
 }
 
 /**
@@ -50,29 +64,29 @@ async function resolvePastRuns(
   history: History,
   profile: Profile | undefined,
 ) {
-  if (!raw.some((text) => text.startsWith('@') || isShortId(text))) return { ids: [...raw], notes: [] };
+  if (!raw.some((text) => text.startsWith('@') || isShortId(text)))
+    return { ids: [...raw], notes: [], warnings: [] };
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const notes: string[] = [];
+  const warnings: string[] = [];
   const known = runs.map(({ id }) => id);
   const ids = raw.map((text) => {
-    const [, word, workflow] = /^(@[^:]*)(?::(.+))?$/s.exec(text) ?? [];
-    if (word === '@last') {
+    const [, word, workflow] = /^(@last)(?::(.+))?$/s.exec(text) ?? [];
+    if (word !== undefined) {
       const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
       const run = runs.find((one) => wanted === undefined || one.workflow.toLowerCase() === wanted);
       if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
       return run?.id ?? text;
     }
-    if (word !== undefined && findNearest(word, ['@last']) !== undefined)
-      problems.push(`${text}: is not a run id; did you mean @last?`);
     const [uuid, ...others] = findByStart(text, known);
     if (uuid === undefined) return text;
     if (others.length > 0)
-      notes.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
+      warnings.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
     // The lines of several runs have their ids.
     else if (raw.length === 1) notes.push(`${text} is run ${uuid}`);
     return others.length === 0 ? uuid : text;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
-  return { ids: [...new Set(ids)], notes };
+  return { ids: [...new Set(ids)], notes, warnings };
 }

@@ -128,9 +128,8 @@ export async function watchAndShow(
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
-  const { format, progress, documents, namesOf } = view;
+  const { format, progress, documents, severalRuns = false } = view;
   const { reporter, history, service } = session;
-  const isOneOfSeveral = namesOf !== undefined;
   const place = service.memory.place();
   let isFirst = true;
   const onChange = async (seen: Run) => {
@@ -148,8 +147,7 @@ export async function watchAndShow(
     } catch (error) {
       failure = error;
     }
-    if (format === 'jsonl' || (format === 'id' && isFirst))
-      await printRun(run, format, isOneOfSeveral, session);
+    if (format === 'jsonl' || (format === 'id' && isFirst)) await printRun(run, format, severalRuns, session);
     isFirst = false;
     if (failure !== undefined) throw failure;
     if (run.status === 'FINISHED') await view.saveOutput?.(id, outputOf(run));
@@ -159,8 +157,8 @@ export async function watchAndShow(
   const { run } = watched;
   progress.done(id);
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
-  if (!isOneOfSeveral) reporter.stopProgress();
-  const printing = run && printEnd(run, namesOf?.(id), view, session);
+  if (!severalRuns) reporter.stopProgress();
+  const printing = run && printEnd(run, view, session);
   const outputError = await printing?.then(
     () => undefined,
     (error: unknown) => error,

@@ -1,7 +1,7 @@
 /** `wfr status`: shows the current state of runs. */
 import { chooseProfile } from '../../config/profile.js';
 import type { Exit } from '../../exit-code.js';
-import { type ListedNames, namesInList, type PastRun } from '../../history/history.js';
+import type { PastRun } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
@@ -11,8 +11,8 @@ import { sanitize } from '../../text/sanitize.js';
 import { LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { resumeOf, watchCommand } from '../shared/print-outcome.js';
-import { printLine, printRun } from '../shared/print-run.js';
-import { planRuns } from '../shared/run-ids.js';
+import { printRun, printTable } from '../shared/print-run.js';
+import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
 
@@ -27,7 +27,8 @@ export function status(rawIds: readonly string[], flags: StatusFlags, context: C
   return runCommand(flags, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const plan = await planRuns(rawIds, { flags, profile, context });
-    return pollAll(plan, await resources.openSession({ ...plan, subjects: [] }));
+    // What is printed names each run.
+    return pollAll(plan, await resources.openSession({ ...plan, subjects: [], notes: [] }));
   });
 }
 
@@ -46,14 +47,12 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     reporter.info(`Waiting for ${service.baseUrl.host}`),
   );
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const namesOf = namesInList(plan.ids, past, plan.nameOf);
   const runs: Outcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const names = plan.severalRuns ? namesOf(outcome.id) : undefined;
-      const shown = await show(outcome, past.get(outcome.id), names, plan, session);
+      const shown = await show(outcome, past.get(outcome.id), plan, session);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }
@@ -61,24 +60,25 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     // None waits for what is no longer printed.
     for (const { place } of polls) place.end();
   }
-  return { runs, ...resumeOf(runs, plan) };
+  const isTable = plan.severalRuns && plan.format === 'text';
+  const shown = isTable ? await printTable(listRuns(plan.ids, past, plan.nameOf), runs, session) : runs;
+  return { runs: shown, ...resumeOf(shown, plan) };
 }
 
-/** Shows one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */
+/** Shows one run, or why it could not be read; returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
 async function show(
   outcome: WatchOutcome,
   past: PastRun | undefined,
-  names: ListedNames | undefined,
   plan: StatusPlan,
   session: Session,
 ): Promise<Outcome> {
   const { reporter, history, service } = session;
-  const { pointer, format, flags } = plan;
+  const { pointer, format, flags, severalRuns } = plan;
   const { id, run, error, thrown } = outcome;
   if (run === undefined) {
     if (error === undefined || error.code === 'internal') throw thrown;
     reporter.error(error);
-    if (names !== undefined && reporter.presentation.showsErrors)
+    if (severalRuns && reporter.presentation.showsErrors)
       reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;
   }
@@ -89,9 +89,8 @@ async function show(
     hasValue = await printValue(run, format, pointer, session);
     const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
-  } else if (format !== 'text') await printRun(run, format, names !== undefined, session);
-  else if (names !== undefined) await printLine(run, names, session);
-  else await printSummary(run, past, plan, session);
+  } else if (format !== 'text') await printRun(run, format, severalRuns, session);
+  else if (!severalRuns) await printSummary(run, past, plan, session);
   const age = service.clock.now() - parseTime(run.createdAt ?? '');
   const durationMs = age >= 0 ? age : outcome.durationMs;
   // It was read, which is what was asked for.

@@ -4,19 +4,21 @@ import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { idShortener, namesInList, type PastRun } from '../../history/history.js';
+import type { PastRun } from '../../history/history.js';
 import { FileNames, type SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { formatDuration } from '../../text/quantity.js';
+import { statusPaint } from '../../view/presentation.js';
 import { countStatuses } from '../../view/summary.js';
 import { openFolders, type ShowFlags } from '../shared/output-flags.js';
 import { canResume, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
-import { planRuns } from '../shared/run-ids.js';
+import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { watchAndShow } from '../shared/watch-run.js';
+import { type WatchOutcome, watchAndShow } from '../shared/watch-run.js';
 
 type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
 
@@ -70,16 +72,10 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const { reporter, interruption, service, history } = session;
   const started = service.clock.monotonic();
   const past = severalRuns ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const shorten = idShortener([...ids, ...past.keys()]);
-  const progress = await reporter.startProgress(
-    ids.map((id) => {
-      const run = past.get(id);
-      return { id, shortId: shorten(id), name: run && (run.label ?? nameOf(run.workflow) ?? run.version) };
-    }),
-  );
-  const namesOf = severalRuns ? namesInList(ids, past, nameOf) : undefined;
-  const view = { ...plan, progress, namesOf };
-  const runs = await Promise.all(
+  const listed = listRuns(ids, past, nameOf);
+  const progress = await reporter.startProgress(listed);
+  const view = { ...plan, progress };
+  let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
       const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
       const isReported = flags.report !== undefined;
@@ -88,10 +84,13 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   );
   if (severalRuns) {
     reporter.stopProgress();
-    const counts = countStatuses(runs).map(([status, count]) => `${count} ${status}`);
+    if (plan.format === 'text') runs = await printTable(listed, runs, session);
+    const counts = countStatuses(runs).map(([status, count]) =>
+      statusPaint(status, reporter.style)(`${count} ${status}`),
+    );
     const watched = formatDuration(service.clock.monotonic() - started);
     const text = `${ids.length} runs: ${counts.join(', ')}; watched for ${watched}`;
-    if (!reporter.presentation.quiet) reporter.block([text], 'FAILED', reporter.style.error);
+    if (!reporter.presentation.quiet) reporter.block([text]);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.presentation.showsErrors) {
       if (interruption.received !== undefined)

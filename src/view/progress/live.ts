@@ -72,8 +72,8 @@ export class LivePainter implements Painter {
     };
     const below = this.progress.below(width);
     // A terminal that scrolls cannot be redrawn.
-    const fits = below.length + 1 < output.rows && below.every((line) => textWidth(line) <= width);
-    const lines = [fitLine(this.progress.line(clock.monotonic(), bar), width), ...(fits ? below : [])];
+    const fitting = below.filter((line) => textWidth(line) <= width).slice(0, Math.max(0, output.rows - 2));
+    const lines = [fitLine(this.progress.line(clock.monotonic(), bar), width), ...fitting];
     this.#shown = output.mask(lines.join('\n')).split('\n');
     const display = this.presentation.terminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.

@@ -17,8 +17,8 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { type Paint, paintOf, type Style, statusPaint } from '../presentation.js';
-import { ageOf, countStatuses } from '../summary.js';
-import { type Column, layOutTable } from '../table.js';
+import { countStatuses } from '../summary.js';
+import { type ListedRun, layOutRuns } from '../table.js';
 
 /** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
 type Part = readonly [text: string, rank: number, paint?: Paint];
@@ -52,14 +52,6 @@ export interface ProgressTools {
   open(progress: Progress): Painter;
 }
 
-/** One of several runs, as people know it. */
-export interface WatchedRun {
-  id: string;
-  shortId: string;
-  /** The row of a batch, or the name of its workflow, if known. */
-  name: string | undefined;
-}
-
 /** How much of a request body has been sent, in bytes. */
 export interface Upload {
   sent: number;
@@ -69,8 +61,7 @@ export interface Upload {
 }
 
 /** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
-interface Row extends Omit<WatchedRun, 'id'> {
-  run?: Run;
+interface Row extends ListedRun {
   /** Whether it has ended, or is no longer watched. */
   isDone?: boolean;
   /** When it was first seen RUNNING, and its steps then: time in a queue says nothing about the duration of a step. */
@@ -82,7 +73,7 @@ interface Row extends Omit<WatchedRun, 'id'> {
 /** The progress of one run, from its upload on, or of several that exist. */
 export class RunsProgress implements Progress {
   readonly #rows: Map<string, Row>;
-  readonly #started: { now: number; time: number };
+  readonly #started: number;
   readonly #painter: Painter;
   #message = 'Connecting';
   #resume: string | undefined;
@@ -91,12 +82,11 @@ export class RunsProgress implements Progress {
   /** Without `runs`, it is of the one run that is seen first. */
   constructor(
     private readonly tools: ProgressTools,
-    runs: readonly WatchedRun[] = [],
+    runs: readonly ListedRun[] = [],
   ) {
-    const { clock, open } = tools;
-    this.#started = { now: clock.monotonic(), time: clock.now() };
+    this.#started = tools.clock.monotonic();
     this.#rows = new Map(runs.map((run) => [run.id, { ...UNSEEN, ...run }]));
-    this.#painter = open(this);
+    this.#painter = tools.open(this);
   }
 
   sending(upload: Upload): void {
@@ -122,7 +112,7 @@ export class RunsProgress implements Progress {
   seen(id: string, run: Run): void {
     this.#upload = undefined;
     const now = this.tools.clock.monotonic();
-    const row = this.#rows.get(id) ?? { ...UNSEEN, shortId: id, name: '' };
+    const row = this.#rows.get(id) ?? { ...UNSEEN, id };
     this.#rows.set(id, row);
     const before = row.run;
     const steps = stepsDone(run);
@@ -145,7 +135,7 @@ export class RunsProgress implements Progress {
 
   line(now: number, bar: DrawBar): readonly Group[] {
     const { style } = this.tools;
-    const elapsed = wholeSeconds(now - this.#started.now);
+    const elapsed = wholeSeconds(now - this.#started);
     if (this.#upload !== undefined) return uploadLine(this.#upload, now, bar);
     const rows = [...this.#rows.values()];
     if (rows.length > 1) {
@@ -180,34 +170,19 @@ export class RunsProgress implements Progress {
     return timeLeft((lastStep - firstSeen) / done, total - firstSteps - done, now - lastStep);
   }
 
-  /** Returns a line for each of several runs that has not ended. */
+  /** Returns the table of several runs, or how to continue with the only one. */
   below(width: number): readonly string[] {
     const rows = [...this.#rows.values()];
     if (rows.length < 2) return this.#resume === undefined ? [] : [this.#resume];
     const { clock, style } = this.tools;
-    const steps = (run: Run | undefined) =>
-      run === undefined || totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`;
-    const now = clock.now();
-    const age = ({ run }: Row) => ageOf(run?.createdAt ?? '', now) ?? now - this.#started.time;
-    const columns: Column<Row>[] = [
-      { text: ({ shortId }) => sanitize(shortId) },
-      { text: ({ name = '' }) => sanitize(name), isOptional: true },
-      {
-        text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
-        paint: ({ run }) => statusPaint(run?.status, style),
-      },
-      { text: ({ run }) => drawBar(shareOfSteps(run)), isOptional: true },
-      { text: ({ run }) => steps(run) },
-      { text: (row) => wholeSeconds(age(row)) },
-    ];
-    // All rows are laid out, so that the columns stay where they are when a run ends.
-    const shown = columns.filter(({ text }) => rows.some((row) => text(row) !== ''));
-    const [, ...lines] = layOutTable(rows, shown, { style, width });
-    return lines.filter((_line, index) => !rows[index]?.isDone);
+    return layOutRuns(rows, clock.now(), { style, width });
   }
 }
 
-const UNSEEN: Row = { shortId: '', name: undefined, firstSeen: 0, firstSteps: 0, lastStep: 0 };
+const UNSEEN: Row = {
+  ...{ id: '', shortId: '', past: undefined, workflow: undefined },
+  ...{ firstSeen: 0, firstSteps: 0, lastStep: 0 },
+};
 
 /** Returns `RUNNING  2 of 4 steps`, or the status alone where the number of steps is not valid. */
 function runText(run: Run): string {
@@ -271,8 +246,6 @@ const MAX_PROBLEMS = 5;
 export class BatchProgress implements Progress {
   readonly #started: number;
   readonly #painter: Painter;
-  /** When the last row was done (ms, monotonic). */
-  #lastEnd: number;
   #problems: EndedRow[] = [];
 
   constructor(
@@ -280,13 +253,11 @@ export class BatchProgress implements Progress {
     private readonly counts: () => BatchCounts,
   ) {
     this.#started = tools.clock.monotonic();
-    this.#lastEnd = this.#started;
     this.#painter = tools.open(this);
   }
 
   /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
   rowDone(row: EndedRow, isProblem: boolean): void {
-    this.#lastEnd = this.tools.clock.monotonic();
     if (isProblem) this.#problems = [...this.#problems, row].slice(-MAX_PROBLEMS);
     this.#painter.updated(rowText(row));
   }
@@ -296,11 +267,11 @@ export class BatchProgress implements Progress {
     const { ended, running, total, endedNow, wait } = this.counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
+    const elapsed = now - this.#started;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
-    const isUnclear =
-      this.#lastEnd - this.#started < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
-    const msPerRow = isUnclear ? undefined : (this.#lastEnd - this.#started) / endedNow;
-    const left = msPerRow && total && timeLeft(msPerRow, total - done, now - this.#lastEnd);
+    const isUnclear = elapsed < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
+    const msPerRow = isUnclear ? undefined : elapsed / endedNow;
+    const left = msPerRow && total && timeLeft(msPerRow, total - done);
     const open = (count: number, word: string, rank: number): Part => [
       count > 0 ? `${formatCount(count)} ${word}` : '',
       rank,
@@ -323,7 +294,7 @@ export class BatchProgress implements Progress {
       [[wait === undefined ? '' : waitText(wait, now), 1]],
       [[msPerRow === undefined ? '' : rateText(msPerRow), 8]],
       [
-        [wholeSeconds(now - this.#started), left ? 7 : 3],
+        [wholeSeconds(elapsed), left ? 7 : 3],
         [estimateText(left), 3],
       ],
     ];

@@ -367,17 +367,4 @@ describe('history: @last', () => {
     expect(stderr).toContain(`the history cannot be written: there is no home folder ${home}; `);
     expect((await runCli(['run', '-d', SLOW, 'label=x'], { env, home })).stderr).not.toContain('history');
   });
-
-  test('status: a misspelled @last is rejected, and sends nothing', async () => {
-    const { env } = await startHistorySandbox();
-    const service = await scriptedService((_request, reply) => reply.send(200, aRun({ id: '@other' })));
-    const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
-    for (const text of ['@lst', '@latest', '@lats:invoice']) {
-      const { exitCode, stderr } = await runCli(['status', text], { env: elsewhere });
-      expect(exitCode).toBe(2);
-      expect(stderr).toContain(`wfr: error: ${text}: is not a run id; did you mean @last?`);
-    }
-    expect(service.requests).toEqual([]);
-    expect((await runCli(['status', '@other'], { env: elsewhere })).exitCode).toBe(0);
-  });
 });

@@ -264,7 +264,7 @@ describe('the beginning of a run id', () => {
     expect(shown.slice(-3)).toEqual([other, '12345678-2f57', '12345678']);
     expect(shown).toContain(uuid('30fa8c1e'));
     const { stderr } = await runCli(['status', shown.at(-2) ?? ''], { env, clock: new VirtualClock() });
-    expect(stderr).toContain(`12345678-2f57 is run ${uuid('12345678')}\n`);
+    expect(stderr).toContain(`error: run ${uuid('12345678')} could not be read`);
   });
 });
 

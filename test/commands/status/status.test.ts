@@ -30,7 +30,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now (2026-01-02 03:04:05 UTC)\nversion    v1\n',
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now\nversion    v1\n',
     );
   });
 
@@ -84,9 +84,9 @@ describe('status', () => {
   const CREATED = Date.parse('2026-01-02T03:04:05Z');
 
   test.each([
-    [CREATED + 754_000, '12m ago (2026-01-02 03:04:05 UTC)'],
-    [CREATED - 30_000, 'now (2026-01-02 03:04:05 UTC)'],
-    [CREATED - 3_600_000, '2026-01-02 03:04:05 UTC'],
+    [CREATED + 754_000, '12m ago'],
+    [CREATED - 30_000, 'now'],
+    [CREATED - 3_600_000, '2026-01-02T03:04:05Z'],
   ])('status: at %i, a run that was created at 03:04:05 is shown as created %s', async (now, created) => {
     const { baseUrl } = await scriptedService(showRun());
     const { stdout } = await runCli(['status', 'run-1'], {
@@ -122,27 +122,6 @@ describe('status', () => {
     },
   );
 
-  test('status: a time that does not fit beside its age is wrapped between words', async () => {
-    const { baseUrl } = await scriptedService(showRun());
-    const { stdout } = await runCli(['status', 'run-1'], {
-      env: { WFR_BASE_URL: baseUrl },
-      clock: new VirtualClock(CREATED + 200_000_000),
-      stdoutTerminal: 38,
-    });
-    expect(stripVTControlCharacters(stdout)).toContain(
-      'created    2d ago (2026-01-02 03:04:05\n           UTC)\n',
-    );
-  });
-
-  test('status: an id that does not fit beside its label is on a line of its own', async () => {
-    const id = '20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70';
-    const { baseUrl } = await scriptedService(showRun({ id }));
-    const { stdout } = await runCli(['status', id], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 40 });
-    expect(stripVTControlCharacters(stdout)).toMatch(
-      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nstatus {5}RUNNING\n/,
-    );
-  });
-
   test.each([
     ['FINISHED', 0],
     ['FAILED', 1],
@@ -177,12 +156,13 @@ describe('status', () => {
     expect(stderr).toContain(`Waiting for ${new URL(baseUrl).host}\n`);
   });
 
-  test('status: several runs are printed on one line each, in the order of the arguments', async () => {
+  test('status: several runs are printed as a table, in the order of the arguments', async () => {
     const handler: Handler = (request, reply) => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
     const { stdout } = await status(handler, ['c', 'a', 'b']);
-    expect(stdout).toBe(['c', 'a', 'b'].map((id) => `${id}  RUNNING   1/4    now      v1\n`).join(''));
+    const lines = ['c', 'a', 'b'].map((id) => `${id}   RUNNING  1/4    now  v1\n`);
+    expect(stdout).toBe(['ID  STATUS   STEPS  AGE  NAME\n', ...lines].join(''));
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });

@@ -29,12 +29,8 @@ function uploadText(upload: Upload, width: number) {
   progress.sending(upload);
   return fitLine(progress.line(3_000, bar), width);
 }
-function batchText(counts: BatchCounts, lastEnd: number, now: number, width: number) {
-  const times = { now: 0 };
-  const progress = new BatchProgress(toolsAt(times), () => counts);
-  times.now = lastEnd;
-  progress.rowDone({ label: '', state: 'finished', id: undefined, reason: '' }, false);
-  return fitLine(progress.line(now, bar), width);
+function batchText(counts: BatchCounts, now: number, width: number) {
+  return fitLine(new BatchProgress(toolsAt({ now: 0 }), () => counts).line(now, bar), width);
 }
 
 /** Returns the texts that the live line showed, each once. */
@@ -209,14 +205,26 @@ describe('live line', () => {
       ['unknown', 1],
     ] as const;
     const counts = { ended, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
-    expect(batchText(counts, 60_000, 60_000, width)).toBe(text);
+    expect(batchText(counts, 60_000, width)).toBe(text);
+  });
+
+  test('live line: the estimate of a batch grows while no row ends', () => {
+    const counts = {
+      ended: [['finished', 10]] as const,
+      running: 2,
+      total: 40,
+      endedNow: 10,
+      wait: undefined,
+    };
+    expect(batchText(counts, 20_000, 100)).toContain('30/min  20s, about 1m left');
+    expect(batchText(counts, 40_000, 100)).toContain('15/min  40s, about 2m left');
   });
 
   test('live line: the bar of a batch is full only when every row has ended', () => {
     const finished = (count: number) => ({ ended: [['finished', count]] as const });
     const counts = { running: 1, total: 61, endedNow: 60, wait: undefined };
-    expect(batchText({ ...counts, ...finished(60) }, 0, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
-    expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 0, 77)).toMatch(/^█{12} {2}61\/61/);
+    expect(batchText({ ...counts, ...finished(60) }, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
+    expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 77)).toMatch(/^█{12} {2}61\/61/);
   });
 
   test.each([
@@ -237,7 +245,7 @@ describe('live line', () => {
       endedNow: 3,
       wait: { status: 503, until: 15_500 },
     };
-    expect(batchText(counts, 9_000, 12_000, width)).toBe(text);
+    expect(batchText(counts, 12_000, width)).toBe(text);
   });
 
   test('live line: counts the runs in progress, also after one has ended', async () => {
