@@ -3,6 +3,7 @@ import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { parseMembers } from '../text/json/members.js';
 import { readLines, stripByteOrderMark } from '../text/utf8.js';
+import { csvColumns, csvRows, withDelimiter } from './csv.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
 /** Can be read more than once. */
@@ -46,7 +47,6 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
   const table = { isFolder: false, places };
   if (await isJson(file)) return { ...table, columns: async () => undefined, rows: () => jsonRows(file) };
-  const { csvRows, csvColumns, withDelimiter } = await import('./csv.js');
   const csv = await withDelimiter(file);
   return { ...table, columns: () => csvColumns(csv), rows: () => csvRows(csv) };
 }

@@ -1,11 +1,17 @@
-/** `wfr config`: prints the path of the config file, shows the effective settings, and writes a first file. */
+/** `wfr config`: prints the path of the config file, shows the effective settings, and writes a first file, or checks it. */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { redactUrl } from '../../config/base-url.js';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/credentials.js';
-import { type ConfigLocation, chooseProfile, locateConfig, type Profile } from '../../config/profile.js';
+import {
+  type ConfigLocation,
+  chooseProfile,
+  locateConfig,
+  type Profile,
+  readConfigBytes,
+} from '../../config/profile.js';
 import {
   isOn,
   type ServiceFlags,
@@ -21,9 +27,16 @@ import { describeParameter, type Parameter } from '../../parameters/declaration.
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
-import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
+import {
+  decidePresentation,
+  type Layout,
+  openLayout,
+  type PresentationFlags,
+} from '../../view/presentation.js';
+import { Reporter } from '../../view/reporter.js';
 
 export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
@@ -42,9 +55,22 @@ export async function config(action: ConfigAction, flags: ConfigFlags, context: 
   return ACTIONS[action](location, flags, context);
 }
 
+/** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
 async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const module = await import('./check.js');
-  return module.check(location, flags, context);
+  const read = readConfigBytes(location);
+  if (read === undefined) {
+    await chooseProfile(flags, context);
+    await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
+    return ExitCode.ok;
+  }
+  const { problems } = parseJsonFile(read.bytes, location.path, checkConfig);
+  for (const problem of problems) await context.stdout.write(`${sanitize(problem)}\n`);
+  if (problems.length > 0) return ExitCode.usage;
+  const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
+  const reporter = await Reporter.open(decidePresentation(flags, context), context);
+  for (const warning of warnings) reporter.warn(warning);
+  await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
+  return ExitCode.ok;
 }
 
 async function path({ path }: ConfigLocation, _flags: ConfigFlags, { stdout, stderr }: Context) {

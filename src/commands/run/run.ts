@@ -12,7 +12,9 @@ import { resumeOf } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/watch-run.js';
+import { printDryRun } from './dry-run.js';
 import { announceAccepted, type KnownRun, lostRun } from './known-run.js';
+import { triggerOnce } from './once.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
 /** Runs the command. */
@@ -31,7 +33,6 @@ export function run(
     try {
       const session = await resources.openSession(plan).catch(throwAsUnsent);
       if (!plan.isDry) return await triggerAndWatch(plan, session);
-      const { printDryRun } = await import('./dry-run.js');
       await printDryRun(plan, session);
       return { runs: [], exit: ExitCode.ok };
     } finally {
@@ -50,7 +51,6 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
     const record = new Log(NO_SINK, () => context.clock.now()).ofRow(1, context.secrets);
     known = announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
   } else {
-    const { triggerOnce } = await import('./once.js');
     known = await triggerOnce({ ...plan, once }, session);
   }
   return plan.detached && interruption.received === undefined
