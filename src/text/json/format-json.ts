@@ -12,8 +12,6 @@ export interface JsonColors {
   end: string;
 }
 
-const NO_COLORS: JsonColors = { key: '', string: '', null: '', punctuation: '', end: '' };
-
 /** Formats valid JSON (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
 export function formatJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
   return format(new Formatter(json, true, colors));
@@ -40,7 +38,7 @@ const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 
 /** What begins at a byte between strings. */
-const [SCALAR, SPACE, OPEN, CLOSE, COMMA, COLON] = [0, 1, 2, 3, 4, 5];
+const [SCALAR, SPACE, OPEN, CLOSE, COMMA, COLON, STRING] = [0, 1, 2, 3, 4, 5, 6];
 const KINDS = new Uint8Array(256);
 for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entries())
   for (const byte of Buffer.from(characters)) KINDS[byte] = kind;
@@ -52,89 +50,80 @@ for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entr
 const SPECIAL = new Uint8Array(256);
 for (const byte of [HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3]) SPECIAL[byte] = 1;
 
+/** Its members are `private` instead of `#`, its tokens copied in loops: both make it faster by a fifth. */
 class Formatter {
   offset = 0;
-  #depth = 0;
-  #isInString = false;
-  #out!: Buffer;
-  #outView!: DataView;
-  #used = 0;
-  readonly #view: DataView;
-  readonly #isIndented: boolean;
-  readonly #colors: JsonColors;
+  private depth = 0;
+  private isInString = false;
+  private out!: Buffer;
+  private outView!: DataView;
+  private used = 0;
+  private readonly view: DataView;
 
   constructor(
     readonly json: Uint8Array,
-    isIndented: boolean,
-    colors = NO_COLORS,
+    private readonly isIndented: boolean,
+    private readonly colors: JsonColors | undefined,
   ) {
-    this.#view = viewOf(json);
-    this.#isIndented = isIndented;
-    this.#colors = colors;
+    this.view = viewOf(json);
   }
 
   /** Returns the next chunk. */
   fill(): Buffer {
-    const { json } = this;
+    const { json, colors } = this;
     const end = json.length;
     // White space, colors and escapes may double the text.
     const full = Math.min(CHUNK_SIZE, 2 * end);
-    this.#out = Buffer.allocUnsafe(full + MARGIN);
-    this.#outView = viewOf(this.#out);
-    this.#used = 0;
-    while (this.offset < end && this.#used <= full) {
-      if (this.#isInString) this.#copyString(full);
-      else this.#copyToken(KINDS[json[this.offset] as number]);
+    this.out = Buffer.allocUnsafe(full + MARGIN);
+    this.outView = viewOf(this.out);
+    this.used = 0;
+    if (this.isInString) this.copyString(full);
+    while (this.offset < end && this.used <= full && !this.isInString) {
+      const byte = json[this.offset] as number;
+      switch (KINDS[byte]) {
+        case SPACE:
+          this.offset++;
+          break;
+        case OPEN:
+          this.punctuate(byte);
+          while (KINDS[json[this.offset] as number] === SPACE) this.offset++;
+          if (KINDS[json[this.offset] as number] === CLOSE) this.punctuate(json[this.offset] as number);
+          else this.breakLine(++this.depth);
+          break;
+        case CLOSE:
+          this.breakLine(--this.depth);
+          this.punctuate(byte);
+          break;
+        case COMMA:
+          this.punctuate(byte);
+          this.breakLine(this.depth);
+          break;
+        case COLON:
+          this.punctuate(byte);
+          if (this.isIndented) this.out[this.used++] = 0x20;
+          break;
+        case STRING:
+          if (colors !== undefined) this.write(isKey(json, this.offset) ? colors.key : colors.string);
+          this.out[this.used++] = byte;
+          this.offset++;
+          this.copyString(full);
+          break;
+        default:
+          if (byte === LETTER_N) this.write(colors?.null ?? '');
+          this.copyScalar();
+          if (byte === LETTER_N) this.write(colors?.end ?? '');
+      }
     }
-    if (this.offset === end) this.#write('\n');
-    return this.#out.subarray(0, this.#used);
-  }
-
-  /** Copies a token between strings, or a byte of a number; of a string, its first byte. */
-  #copyToken(kind: number | undefined): void {
-    const { json } = this;
-    const colors = this.#colors;
-    switch (kind) {
-      case SCALAR:
-        if (json[this.offset] !== LETTER_N) return this.#copy();
-        this.#write(`${colors.null}null${colors.end}`);
-        this.offset += 4;
-        break;
-      case SPACE:
-        this.offset++;
-        break;
-      case OPEN:
-        this.#punctuate();
-        while (KINDS[json[this.offset] as number] === SPACE) this.offset++;
-        if (KINDS[json[this.offset] as number] === CLOSE) this.#punctuate();
-        else this.#breakLine(++this.#depth);
-        break;
-      case CLOSE:
-        this.#breakLine(--this.#depth);
-        this.#punctuate();
-        break;
-      case COMMA:
-        this.#punctuate();
-        this.#breakLine(this.#depth);
-        break;
-      case COLON:
-        this.#punctuate();
-        if (this.#isIndented) this.#write(' ');
-        break;
-      default:
-        if (colors !== NO_COLORS) this.#write(isKey(json, this.offset) ? colors.key : colors.string);
-        this.#copy();
-        this.#isInString = true;
-    }
+    if (this.offset === end) this.out[this.used++] = 0x0a;
+    return this.out.subarray(0, this.used);
   }
 
   /** Copies a string from its first character on, until the chunk is full. */
-  #copyString(full: number): void {
-    const { json } = this;
-    const [view, out, outView] = [this.#view, this.#out, this.#outView];
+  private copyString(full: number): void {
+    const { json, view, out, outView } = this;
     const end = json.length;
-    let { offset } = this;
-    let used = this.#used;
+    let { offset, used } = this;
+    this.isInString = true;
     while (offset < end && used <= full) {
       const word = offset + 4 <= end ? view.getInt32(offset, true) : 0;
       if (isPlain(word)) {
@@ -153,37 +142,44 @@ class Formatter {
       out[used++] = byte;
       if (byte === BACKSLASH) out[used++] = json[offset++] as number;
       if (byte !== QUOTE) continue;
-      this.#isInString = false;
+      this.isInString = false;
       break;
     }
     this.offset = offset;
-    this.#used = used;
-    if (!this.#isInString) this.#write(this.#colors.end);
+    this.used = used;
+    if (!this.isInString && this.colors !== undefined) this.write(this.colors.end);
   }
 
-  /** Copies one byte. */
-  #copy(): void {
-    this.#out[this.#used++] = this.json[this.offset++] as number;
+  /** Copies a literal, or as much of a number as surely fits. */
+  private copyScalar(): void {
+    const { json, out } = this;
+    const end = Math.min(json.length, this.offset + MARGIN / 2);
+    let { offset, used } = this;
+    do out[used++] = json[offset++] as number;
+    while (offset < end && KINDS[json[offset] as number] === SCALAR);
+    this.offset = offset;
+    this.used = used;
   }
 
-  #punctuate(): void {
-    this.#write(this.#colors.punctuation);
-    this.#copy();
-    this.#write(this.#colors.end);
+  private punctuate(byte: number): void {
+    if (this.colors !== undefined) this.write(this.colors.punctuation);
+    this.out[this.used++] = byte;
+    this.offset++;
+    if (this.colors !== undefined) this.write(this.colors.end);
   }
 
-  #breakLine(depth: number): void {
-    if (!this.#isIndented) return;
-    let at = this.#used + 1;
-    this.#out[this.#used] = 0x0a;
-    const end = at + Math.min(2 * depth, MAX_INDENT);
+  private breakLine(depth: number): void {
+    if (!this.isIndented) return;
+    const { out, outView, used } = this;
+    out[used] = 0x0a;
+    const end = used + 1 + Math.min(2 * depth, MAX_INDENT);
     // Four spaces at a time: what is written beyond the end is overwritten.
-    for (; at < end; at += 4) this.#outView.setInt32(at, 0x20202020);
-    this.#used = end;
+    for (let at = used + 1; at < end; at += 4) outView.setInt32(at, 0x20202020);
+    this.used = end;
   }
 
-  #write(text: string): void {
-    for (let index = 0; index < text.length; index++) this.#out[this.#used++] = text.charCodeAt(index);
+  private write(text: string): void {
+    for (let index = 0; index < text.length; index++) this.out[this.used++] = text.charCodeAt(index);
   }
 }
 

@@ -35,8 +35,9 @@ export function* decodeBlocks(token: Uint8Array, size = BLOCK_SIZE): Generator<s
   for (let offset = 1; offset < end; offset += size) {
     const stop = Math.min(offset + size, end);
     const text = rest + decoder.decode(token.subarray(offset, stop), { stream: true });
-    [rest = ''] = (stop < end && PARTIAL_ESCAPE.exec(text)) || [];
-    yield JSON.parse(`"${text.slice(0, text.length - rest.length)}"`) as string;
+    const hasEscapes = text.includes('\\');
+    [rest = ''] = (hasEscapes && stop < end && PARTIAL_ESCAPE.exec(text)) || [];
+    yield hasEscapes ? (JSON.parse(`"${text.slice(0, text.length - rest.length)}"`) as string) : text;
   }
 }
 
