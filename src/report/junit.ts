@@ -6,6 +6,7 @@
 
 import type { CommandResult } from '../outcome/error-data.js';
 import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
+import { VERSION } from '../platform/context.js';
 import { sanitize } from '../text/sanitize.js';
 import { Markup, markup } from './markup.js';
 
@@ -13,11 +14,13 @@ export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Ge
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
   const timestamp = new Date(startedAt).toISOString().slice(0, 19);
-  // Ant's schema requires a host.
+  // Ant's schema requires a host and properties, that of Jenkins a property in them.
   yield markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
   <testsuite id="0" name="wfr" package="wfr" hostname="localhost" timestamp="${timestamp}" tests="${runs.length}" failures="${count('failed')}" errors="${count('unsettled')}" time="${formatSeconds(durationMs)}">
-    <properties/>
+    <properties>
+      <property name="wfr" value="${VERSION}"/>
+    </properties>
 `.text;
   const names = namesOf(runs);
   for (const [index, run] of runs.entries()) yield renderTestCase(names[index] ?? '', run).text;
