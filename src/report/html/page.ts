@@ -145,24 +145,57 @@ function renderHeader(
 function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Markup {
   const durations = entries.flatMap(({ duration }) => duration ?? []).sort((a, b) => a - b);
   /** Returns the smallest duration that at least this share of them does not exceed (nearest rank). */
-  const percentile = (share: number) =>
-    formatDuration(durations[Math.ceil(share * durations.length) - 1] ?? 0);
+  const percentile = (share: number) => durations[Math.ceil(share * durations.length) - 1] ?? 0;
   const outcomes = counts.map(([{ label, tone }, runs]) =>
     renderFigure(label, formatCount(runs), `outcome ${tone}`),
   );
   const times = [
-    renderFigure('Median duration', percentile(0.5)),
-    renderFigure('95th percentile', percentile(0.95)),
-    renderFigure('Longest', percentile(1)),
+    renderFigure('Median duration', formatDuration(percentile(0.5))),
+    renderFigure('95th percentile', formatDuration(percentile(0.95))),
+    renderFigure('Longest', formatDuration(percentile(1))),
   ];
   return markup`<section aria-label="Figures">
 ${renderShares(counts, entries.length)}
 <dl class="figures">${outcomes}</dl>
-${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n`}</section>`;
+${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n${renderHistogram(durations, percentile(0.95))}`}</section>`;
 }
 
 function renderFigure(name: string, value: string, kind = ''): Markup {
   return markup`<div><dt class="${kind}">${name}</dt><dd>${value}</dd></div>`;
+}
+
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+/** Round widths of the ranges. Of durations up to ten times a width, `formatDuration` tells the ends of all ranges apart. */
+const RANGES = [
+  ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
+];
+
+/** Renders how many of the sorted durations are in each of at most eleven ranges; empty if all are in one. */
+function renderHistogram(durations: readonly number[], p95: number): Markup {
+  // A few runs that took much longer share the last range.
+  const top = Math.min(durations.at(-1) ?? 0, 2 * p95);
+  const width = RANGES.find((range) => top <= 10 * range) ?? Math.ceil(top / 10 / DAY) * DAY;
+  const rangeOf = (duration: number) => Math.floor(Math.min(duration, top) / width);
+  const [first, last] = [rangeOf(durations[0] ?? 0), rangeOf(top)];
+  if (first === last) return markup``;
+  const counts = Array.from(
+    { length: last + 1 - first },
+    (_, index) => durations.filter((duration) => rangeOf(duration) === first + index).length,
+  );
+  const most = Math.max(...counts);
+  const rows = counts.map((count, index) => {
+    const start = (first + index) * width;
+    const end = first + index === last ? 'or more' : `to ${formatDuration(start + width)}`;
+    return markup`<tr><th scope="row">${start && formatDuration(start)} ${end}</th><td class="number">${formatCount(count)}</td><td class="message"><svg aria-hidden="true" height="10"><rect width="${formatPercentage((count / most) * 100)}" height="10"/></svg></td></tr>\n`;
+  });
+  return markup`<table class="ranges">
+<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
+<tbody>
+${rows}</tbody>
+</table>
+`;
 }
 
 /** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */

@@ -1,4 +1,4 @@
-/** `--report html`: the durations and the reasons. */
+/** `--report html`: the durations, their histogram, and the reasons. */
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/outcome/outcome.js';
 import { renderPage } from '../../helpers/page.js';
@@ -55,6 +55,61 @@ describe('--report html: the durations', () => {
     ['runs that continue', [1, 2].map(() => ({ ...endedAfter(1_000), run: undefined }))],
   ])('--report html: there are no durations of %s', (_what, runs) => {
     expect(durations(runs)).toEqual([]);
+  });
+});
+
+describe('--report html: the histogram of durations', () => {
+  const histogram = (durations: readonly number[]) =>
+    renderPage(durations.map((ms) => endedAfter(ms)))
+      .split('<table class="ranges">')[1]
+      ?.split('</table>')[0] ?? '';
+  const ranges = (durations: readonly number[]) => texts(histogram(durations), 'tr').slice(1);
+
+  test('--report html: a histogram counts the runs of each range, and compares them with the largest', () => {
+    const durations = [1_000, 1_100, 2_000, 3_000, 4_000];
+    expect(ranges(durations)).toEqual([
+      '1.0s to 1.5s 2',
+      '1.5s to 2.0s 0',
+      '2.0s to 2.5s 1',
+      '2.5s to 3.0s 0',
+      '3.0s to 3.5s 1',
+      '3.5s to 4.0s 0',
+      '4.0s or more 1',
+    ]);
+    const bars = [...histogram(durations).matchAll(/<rect width="([^"]*)"/g)].map(([, width]) => width);
+    expect(bars).toEqual(['100.00%', '0.00%', '50.00%', '0.00%', '50.00%', '0.00%', '50.00%']);
+  });
+
+  test('--report html: a few runs that took much longer share the last range', () => {
+    expect(ranges([...Array(199).fill(1_000), 30_000, 60_000])).toEqual([
+      '1.0s to 1.2s 199',
+      ...['1.2s to 1.4s 0', '1.4s to 1.6s 0', '1.6s to 1.8s 0', '1.8s to 2.0s 0'],
+      '2.0s or more 2',
+    ]);
+  });
+
+  test.each([
+    ['a single run', [1_000]],
+    ['runs that took the same time', [1_000, 1_000]],
+    ['runs without a duration', [0, 0]],
+  ])('--report html: there is no histogram of %s', (_what, durations) => {
+    expect(histogram(durations)).toBe('');
+  });
+
+  test.each([
+    ['100ms', 1_000],
+    ['500ms', 5_000],
+    ['1.0s', 10_000],
+    ['15s', 150_000],
+    ['1m', 600_000],
+    ['15m', 9_000_000],
+    ['1h', 36_000_000],
+    ['12h', 432_000_000],
+    ['3d', 2_500_000_000],
+  ])('--report html: ranges of %s have ends that differ', (end, longest) => {
+    const found = ranges([0, longest]);
+    expect(found[0]).toBe(`0 to ${end} 1`);
+    expect(new Set(found.map((range) => range.split(' to ')[0])).size).toBe(found.length);
   });
 });
 
