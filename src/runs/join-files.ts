@@ -2,12 +2,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
+import { PagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { LineReader, type ResultsFile, RowLines } from './log/row-lines.js';
-import { rowNumbers } from './log/row-numbers.js';
 import { RowStates } from './log/row-states.js';
 
 /** Problems that are listed at most. */
@@ -34,7 +34,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const rows = new RowStates();
   const lines = new RowLines();
   /** The file in which each row was found first. */
-  const owners: FileFacts[] = [];
+  const owners = new PagedArray<FileFacts>();
   const mixed = new Set<string>();
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
@@ -52,8 +52,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
         facts.total = event.rows ?? facts.total;
       }
       if (!isRowEvent(event)) return;
-      const owner = owners[event.row] ?? facts;
-      owners[event.row] = owner;
+      const owner = owners.get(event.row) ?? facts;
+      owners.set(event.row, owner);
       const both = `${owner.name} and ${facts.name}`;
       if (owner !== facts && !shared.has(both)) shared.set(both, event.row);
       lines.add(event);
@@ -63,10 +63,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     for (const problem of headerProblems(facts, read[0])) mixed.add(problem);
   }
   rows.setFound((row) => {
-    const { present } = owners[row] ?? {};
+    const { present } = owners.get(row) ?? {};
     return present === undefined || isInRanges(row, present);
   });
-  for (const row of rowNumbers(owners)) if (!rows.isGone(row)) (owners[row] as FileFacts).rows++;
+  for (const [row, owner] of owners.entries()) if (!rows.isGone(row)) owner.rows++;
   const totals = read.flatMap(({ total }) => total ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const ends = read.map(({ end }) => end);
@@ -78,7 +78,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     rows,
     lines,
     /** Returns the file with a row. */
-    fileOf: (row: number) => owners[row] as FileFacts,
+    fileOf: (row: number) => owners.get(row) as FileFacts,
     /** The first line of the first file. */
     header: read[0]?.header,
     /** The code of the error that ended the reading of the table, if one did. */

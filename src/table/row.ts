@@ -72,8 +72,7 @@ export interface RowIdentity {
 /** Returns the salted digest of texts. */
 export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): string {
   const bytes = texts.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
-  // A part of the text of the whole digest would keep that in memory.
-  return hash('sha256', Buffer.concat([salt, ...bytes]), 'buffer').toString('hex', 0, LENGTH / 2);
+  return hash('sha256', Buffer.concat([salt, ...bytes]), 'hex').slice(0, LENGTH);
 }
 
 /** Returns what a row is. Throws what `digestFile` throws, unless it is an InputError. */

@@ -1,5 +1,7 @@
 /** Which rows are which, against a model: random histories of tables and folders, of commands, and of kills. */
 import { hash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
@@ -145,7 +147,7 @@ class History {
     const kinds = [...result.numbers].map((row, at) => {
       if (result.copies.has(at)) return 'copy';
       if (result.held.has(row)) return 'held';
-      return this.#recorded.keys[row] === undefined ? 'new' : 'continued';
+      return this.#recorded.keys.get(row) === undefined ? 'new' : 'continued';
     });
     const matched: Matched = { ...result, kinds };
     this.#expectHeld(matched, flag('sendChanged'));
@@ -178,7 +180,7 @@ class History {
       if (!apply({ event: 'intent', row: number, label: row.place })) return this.#restart(requests);
       const key = this.keyOf(row);
       // As batch does: what is sent must be what was recorded.
-      if (row.isHidden || this.#recorded.keys[number] !== digest(key)) {
+      if (row.isHidden || this.#recorded.keys.get(number) !== digest(key)) {
         if (!apply({ event: 'refused', row: number, code: 'usage', reason: 'x' }))
           return this.#restart(requests);
         continue;
@@ -236,10 +238,10 @@ class History {
   ): boolean {
     for (const [at, key] of found.keys.entries()) {
       const row = numbers[at] ?? 0;
-      const [written, place] = [found.written[at], found.places[at]];
+      const [written, place] = [found.written.get(at), found.places.get(at)];
       const isNew = kinds[at] === 'new' || kinds[at] === 'held';
       const held = kinds[at] === 'held' ? { held: 'x' } : {};
-      const recordedKey = this.#recorded.keys[row] ?? '';
+      const recordedKey = this.#recorded.keys.get(row) ?? '';
       const event = { event: 'recorded', row, key: isNew ? key : recordedKey, written, place, ...held };
       if (kinds[at] !== 'copy' && !apply(event as Event)) return false;
       const world = this.world[at];
@@ -248,7 +250,7 @@ class History {
     for (const row of released) if (!apply({ event: 'released', row })) return false;
     const { rows, places } = presence;
     if (!apply({ event: 'present', rows, table: '', ...(places !== undefined && { places }) })) return false;
-    for (const [at, place = ''] of found.places.entries())
+    for (const [at, place] of found.places.entries())
       if (kinds[at] === 'copy' && !apply({ event: 'copy', of: numbers[at] ?? 0, place })) return false;
     return true;
   }
@@ -338,7 +340,37 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
+/** Returns the bytes of memory in use, without those that nobody can reach. */
+function usedMemory(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 describe('which rows are which', () => {
+  test('a row that was recorded with a label and is found again takes at most 150 bytes', () => {
+    const count = 50_000;
+    const before = usedMemory();
+    const [recorded, rows, found] = [new RecordedRows(), new RowStates(), new FoundRows()];
+    for (let row = 1; row <= count; row++) {
+      const [key, place] = [digest(`key ${row}`), digest(`place ${row}`)];
+      const event: Event = { event: 'recorded', row, key, place, label: `rows.csv:${row} (customer ${row})` };
+      recorded.apply(event);
+      rows.apply(event);
+      found.add({ key, isUnreadable: false }, row, place);
+    }
+    recorded.apply({ event: 'present', rows: [[1, count]], places: 'label customer' });
+    recorded.apply({ event: 'completed' });
+    const options = { isFolder: false, places: 'label customer', sendChanged: false };
+    const stateOf = (row: number) => rows.recordedState(row);
+    const { numbers } = new RowMatcher(recorded, stateOf, found, options).match();
+    expect([...numbers]).toEqual(Array.from(numbers, (_, at) => at + 1));
+    expect((usedMemory() - before) / count).toBeLessThan(150);
+    expect(recorded.hasLabel(count, `rows.csv:${count} (customer ${count})`)).toBe(true);
+    expect([rows.known, found.lines.length]).toEqual([0, count]);
+  });
+
   test.each<Kind>(['folder', 'table', 'labels'])(
     'rows of a %s: no content is sent twice, no result is another row, whatever happens between commands',
     (kind) => {

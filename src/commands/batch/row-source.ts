@@ -132,30 +132,30 @@ export class RowSource {
   /** Yields what the results file does not say yet of the rows. */
   async *#events(
     { numbers, copies, held, released, presence }: MatchedRows,
-    { keys, written: writtenNow, places }: FoundRows,
+    found: FoundRows,
     table: string | undefined,
   ): AsyncGenerator<Event, void, void> {
-    const { recorded, rows } = this.tools.log;
+    const { recorded } = this.tools.log;
     const copied: Event[] = [];
-    let at = 0;
+    let at = -1;
     for await (const { label } of shardRows(this.tools.plan)) {
       this.tools.session.interruption.signal.throwIfAborted();
-      const [key = '', written, place] = [keys[at], writtenNow[at], places[at]];
-      const isCopy = copies.has(at);
-      const row = numbers[at++] ?? 0;
+      const row = numbers[++at] ?? 0;
       const why = held.get(row);
-      if (isCopy) {
+      const place = found.places.get(at);
+      if (copies.has(at)) {
         if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(label);
         copied.push({ event: 'copy', of: row, place: place ?? '' });
         continue;
       }
-      const known = recorded.keys[row];
-      const isNamed = why !== undefined || !rows.hasLabel(row, label);
-      const hasMoved = place !== undefined && place !== recorded.places[row];
-      const isRewritten = written !== undefined && written !== recorded.written[row];
+      const known = recorded.keys.get(row);
+      const written = found.written.get(at);
+      const isNamed = why !== undefined || !recorded.hasLabel(row, label);
+      const hasMoved = place !== undefined && place !== recorded.places.get(row);
+      const isRewritten = written !== undefined && written !== recorded.written.get(row);
       if (known === undefined || isNamed || hasMoved || isRewritten)
         yield {
-          ...{ event: 'recorded', row, key: known ?? key, written, place },
+          ...{ event: 'recorded', row, key: known ?? found.keys.get(at) ?? '', written, place },
           ...{ label: isNamed ? label : undefined, held: why },
         };
     }

@@ -137,7 +137,7 @@ export class RowRunner {
     try {
       const { key } = await identifyRow(row, recorded.salt, this.digestFile);
       await resolved.verify();
-      if (recorded.keys[row.number] !== key) throw new FileChangedError(row.label);
+      if (recorded.keys.get(row.number) !== key) throw new FileChangedError(row.label);
       return resolved;
     } catch (error) {
       await resolved.close();

@@ -3,25 +3,25 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
+import { DigestIndex, DigestList } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
-import { rowNumbers } from './row-numbers.js';
 
-/** The rows as they are now, by their positions from 0: not one object for each, as there may be millions. */
+/** The rows as they are now, by their positions from 0. */
 export class FoundRows {
-  readonly keys: string[] = [];
-  readonly written: string[] = [];
-  readonly places: string[] = [];
+  readonly keys = new DigestList();
+  readonly written = new DigestList();
+  readonly places = new DigestList();
   readonly lines: number[] = [];
   readonly unreadable = new Set<number>();
 
   /** Adds a row; `place` is the digest of its place, if it has one. */
   add({ key, written, isUnreadable }: RowIdentity, line: number, place: string | undefined): void {
     const at = this.lines.push(line) - 1;
-    this.keys[at] = key;
-    if (written !== undefined) this.written[at] = written;
-    if (place !== undefined) this.places[at] = place;
+    this.keys.set(at, key);
+    if (written !== undefined) this.written.set(at, written);
+    if (place !== undefined) this.places.set(at, place);
     if (isUnreadable) this.unreadable.add(at);
   }
 }
@@ -56,8 +56,9 @@ export class RowMatcher {
   /** The position of the row that each copy equals, by its own. */
   readonly #copies = new Map<number, number>();
   readonly #held = new Map<number, string>();
-  /** The recorded rows that are found. */
-  readonly #found = new Set<number>();
+  /** 1 for each recorded row that is found. */
+  readonly #found: Uint8Array;
+  readonly #isFound = (row: number) => this.#found[row] === 1;
 
   constructor(
     private readonly recorded: RecordedRows,
@@ -66,6 +67,7 @@ export class RowMatcher {
     private readonly options: MatchOptions,
   ) {
     this.#numbers = new Float64Array(found.lines.length);
+    this.#found = new Uint8Array(recorded.lastRow + 1);
   }
 
   match() {
@@ -74,7 +76,7 @@ export class RowMatcher {
     this.#takeRowsWithoutDocument();
     this.#numberNewRows();
     const places = this.#uniquePlaces();
-    const recordedAsHeld = this.#recordedRows().filter((row) => this.stateOf(row) === 'held');
+    const recordedAsHeld = this.#recordedRows((row) => this.stateOf(row) === 'held');
     if (!sendChanged) this.#hold(places, recordedAsHeld);
     const presence: Presence = { rows: this.#foundRows(), places };
     return {
@@ -85,45 +87,56 @@ export class RowMatcher {
       /** Why new rows are held, by their numbers. */
       held: this.#held as ReadonlyMap<number, string>,
       /** The recorded rows that are held no longer. */
-      released: sendChanged ? recordedAsHeld.filter((row) => this.#found.has(row)) : [],
+      released: sendChanged ? recordedAsHeld.filter(this.#isFound) : [],
       /** The rows that count as found, for the next command. */
       presence,
     };
   }
 
-  /** Returns them in the order of their numbers. */
-  #recordedRows(): number[] {
-    return [...rowNumbers(this.recorded.keys)];
+  /** Returns some of the recorded rows, in the order of their numbers. */
+  #recordedRows(isIncluded: (row: number) => boolean): number[] {
+    const rows: number[] = [];
+    for (const [row] of this.recorded.keys.entries()) if (isIncluded(row)) rows.push(row);
+    return rows;
   }
 
   // Which rows are continued
 
   #take(at: number, row: number | undefined): void {
     if (row === undefined) return;
-    this.#found.add(row);
+    this.#found[row] = 1;
     this.#numbers[at] = row;
   }
 
   #takeEqualRows(): void {
-    const byKey = rowsByText(this.recorded.keys);
-    const rank = (row: number) => ORDER.indexOf(this.stateOf(row));
-    for (const rows of byKey.values()) rows.reverse().sort((one, other) => rank(one) - rank(other));
-    const originals = this.options.isFolder ? this.#findOriginals(byKey) : undefined;
+    const byKey = this.#indexRecorded();
+    const originals = this.options.isFolder ? this.#indexOriginals(byKey) : undefined;
     const { keys, unreadable, written } = this.found;
     for (const [at, key] of keys.entries()) {
-      const equal = originals?.get(key) ?? at;
+      const equal = originals?.find(key) ?? at;
       if (equal !== at) this.#copies.set(at, equal);
-      else if (!unreadable.has(at) || written[at] === undefined) this.#take(at, byKey.get(key)?.pop());
+      else if (!unreadable.has(at) || written.get(at) === undefined) this.#take(at, byKey.find(key, true));
     }
   }
 
-  /** Returns the position of the row among equal files: of the one at the recorded path, else of the first. */
-  #findOriginals(byKey: ReadonlyMap<string | undefined, readonly number[]>): ReadonlyMap<string, number> {
-    const originals = new Map<string, number>();
-    for (const [at, key] of this.found.keys.entries()) {
-      const row = byKey.get(key)?.at(-1);
-      const isThere = row !== undefined && this.recorded.places[row] === this.found.places[at];
-      if (isThere || !originals.has(key)) originals.set(key, at);
+  /** Returns the recorded rows by their content, in ORDER, and then the one with the smallest number first. */
+  #indexRecorded(): DigestIndex {
+    const { keys } = this.recorded;
+    const ranked: number[][] = [[], ...ORDER.map(() => [])];
+    for (const [row] of keys.entries()) ranked[ORDER.indexOf(this.stateOf(row)) + 1]?.push(row);
+    const byKey = new DigestIndex(keys);
+    for (const rows of ranked) for (const row of rows.reverse()) byKey.add(row);
+    return byKey;
+  }
+
+  /** Returns which of equal files is the row: the one at the recorded path, else the first. */
+  #indexOriginals(byKey: DigestIndex): DigestIndex {
+    const { keys, places } = this.found;
+    const originals = new DigestIndex(keys);
+    for (const [at, key] of keys.entries()) {
+      const row = byKey.find(key);
+      const isThere = row !== undefined && this.recorded.places.get(row) === places.get(at);
+      if (isThere || originals.find(key) === undefined) originals.add(at);
     }
     return originals;
   }
@@ -132,12 +145,13 @@ export class RowMatcher {
   #takeRowsWithoutDocument(): void {
     const { written, unreadable } = this.found;
     if (unreadable.size === 0) return;
-    const byWritten = rowsByText(this.recorded.written);
+    const byWritten = new DigestIndex(this.recorded.written);
+    for (const [row] of this.recorded.written.entries()) byWritten.add(row);
     for (const at of unreadable) {
-      const rows = byWritten.get(written[at]);
-      const latest = rows?.at(-1);
+      const latest = byWritten.find(written.get(at));
       // The latest one may have moved; what was here before that one is no longer known.
-      if (latest !== undefined && !this.#found.has(latest)) this.#take(at, rows?.pop());
+      if (latest !== undefined && !this.#isFound(latest))
+        this.#take(at, byWritten.find(written.get(at), true));
     }
   }
 
@@ -157,8 +171,13 @@ export class RowMatcher {
   /** Returns what tells where the rows are, unless two have the same place. */
   #uniquePlaces(): string | undefined {
     const { isFolder, places } = this.options;
-    const isUnique = isFolder || new Set(this.found.places).size === this.found.lines.length;
-    return isUnique ? places : undefined;
+    if (isFolder || places === undefined) return places;
+    const seen = new DigestIndex(this.found.places);
+    for (const at of this.found.lines.keys()) {
+      if (seen.find(this.found.places.get(at)) !== undefined) return undefined;
+      seen.add(at);
+    }
+    return places;
   }
 
   /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
@@ -166,13 +185,13 @@ export class RowMatcher {
     const { completed, keys } = this.recorded;
     const { keys: keysNow, places: placesNow, unreadable } = this.found;
     const numberAt = (at: number) => this.#numbers[at] ?? 0;
-    const isNew = (at: number) => keys[numberAt(at)] === undefined && !unreadable.has(at);
+    const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
     const gone = this.#goneRows();
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
     const goneFrom = hasPlaces ? this.#placesOf(gone) : undefined;
-    const heldKeys = new Set(recordedAsHeld.map((row) => keys[row]));
+    const heldKeys = new Set(recordedAsHeld.map((row) => keys.get(row)));
     for (const [at, key] of keysNow.entries()) {
-      const before = hasPlaces ? goneFrom?.get(placesNow[at]) : gone[0];
+      const before = hasPlaces ? goneFrom?.get(placesNow.get(at)) : gone[0];
       if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
@@ -189,10 +208,10 @@ export class RowMatcher {
   #goneRows(): number[] {
     const { completed } = this.recorded;
     if (completed === undefined) return [];
-    return this.#recordedRows().filter((row) => {
+    return this.#recordedRows((row) => {
       const state = this.stateOf(row);
       const isKept = state === 'held' || !hasNoRun(state);
-      return isKept && !this.#found.has(row) && isInRanges(row, completed.rows);
+      return isKept && !this.#isFound(row) && isInRanges(row, completed.rows);
     });
   }
 
@@ -201,9 +220,10 @@ export class RowMatcher {
     const { placesAtCompleted: places, copiesAtCompleted } = this.recorded;
     const included = new Set(rows);
     const copies = [...copiesAtCompleted].filter(([, row]) => included.has(row));
+    const placed = rows.map((row) => [places.get(row), row] as const);
     return new Map<string | undefined, number>([
       ...copies,
-      ...rows.flatMap((row) => (places[row] === undefined ? [] : [[places[row], row] as const])),
+      ...placed.filter(([place]) => place !== undefined),
     ]);
   }
 
@@ -215,7 +235,7 @@ export class RowMatcher {
     const { completed, keys } = this.recorded;
     const isUndecided = [...this.found.unreadable].some((at) => {
       const row = this.#numbers[at] ?? 0;
-      return keys[row] === undefined || hasNoRun(this.stateOf(row));
+      return keys.get(row) === undefined || hasNoRun(this.stateOf(row));
     });
     const before = isUndecided && completed !== undefined ? [...rowsOf(completed)] : [];
     const rows = new Float64Array(this.#numbers.length + before.length);
@@ -223,18 +243,6 @@ export class RowMatcher {
     rows.set(before, this.#numbers.length);
     return toRanges(rows.sort());
   }
-}
-
-/** Returns the rows with each text, in their order. */
-function rowsByText(texts: readonly string[]): Map<string | undefined, number[]> {
-  const rows = new Map<string | undefined, number[]>();
-  for (const row of rowNumbers(texts)) {
-    const text = texts[row];
-    const known = rows.get(text);
-    if (known === undefined) rows.set(text, [row]);
-    else known.push(row);
-  }
-  return rows;
 }
 
 function* rowsOf({ rows }: Presence): Generator<number, void, void> {

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { PagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
   becomeKnown,
@@ -12,10 +13,11 @@ import {
   type Standing,
   transition,
 } from './reduce.js';
-import { rowNumbers } from './row-numbers.js';
 
 /** Rows that each reason lists at most. */
 const MAX_LISTED_ROWS = 20;
+/** Labels that are kept, of rows that did not succeed. */
+const MAX_LABELS = 10_000;
 /** Ids that are kept, of runs that have failed. */
 const MAX_FAILED_IDS = 1_000;
 
@@ -30,11 +32,11 @@ interface Known {
 const NEW: Standing<Known> = { now: { state: 'new' } };
 
 export class RowStates {
-  readonly #standings: Standing<Known>[] = [];
+  readonly #standings = new PagedArray<Standing<Known>>();
   /** The shared objects, by what they say. */
   readonly #shared = new Map<string, Standing<Known>>();
   readonly #ids = new Map<number, string>();
-  readonly #labels: string[] = [];
+  readonly #labels = new Map<number, string>();
   readonly #reasons = new ReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   readonly #noResponse = this.#know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
@@ -87,12 +89,7 @@ export class RowStates {
 
   /** Returns how users know a row, such as `rows.csv:12`. */
   label(row: number): string {
-    return this.#labels[row] ?? `row ${row}`;
-  }
-
-  /** Returns whether a row is known by this label, or by none. */
-  hasLabel(row: number, label: string): boolean {
-    return (this.#labels[row] ?? label) === label;
+    return this.#labels.get(row) ?? `row ${row}`;
   }
 
   /** Returns the number of rows in a state. */
@@ -107,7 +104,7 @@ export class RowStates {
 
   /** Yields each row with its state, in the order of their numbers. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const row of rowNumbers(this.#standings)) yield [row, this.state(row)];
+    for (const [row] of this.#standings.entries()) yield [row, this.state(row)];
   }
 
   /**
@@ -116,8 +113,7 @@ export class RowStates {
    */
   reasons() {
     const groups = new Map<Known, { rows: number[]; count: number }>();
-    for (const row of rowNumbers(this.#standings)) {
-      const { now } = this.#standing(row);
+    for (const [row, { now }] of this.#standings.entries()) {
       if (now.reason === undefined || this.state(row) === 'gone') continue;
       const group = groups.get(now) ?? { rows: [], count: 0 };
       if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
@@ -135,7 +131,10 @@ export class RowStates {
   /** Applies an event to the state of its row. */
   apply(event: RowEvent): void {
     const { row } = event;
-    if ('label' in event && event.label !== undefined) this.#labels[row] = event.label;
+    const label = 'label' in event ? event.label : undefined;
+    const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
+    const isKnown = this.#labels.has(row) || (isBegun && this.#labels.size < MAX_LABELS);
+    if (label !== undefined && isKnown) this.#labels.set(row, label);
     const standing = this.#standing(row);
     const next = transition(standing, event, (state) => this.#become(state, standing.now, event));
     if (next === standing) return;
@@ -144,16 +143,17 @@ export class RowStates {
     const { state } = next.now;
     if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
       this.#ids.delete(row);
+    if (ROW_STATES[state] === 'skip') this.#labels.delete(row);
   }
 
   /** Says why a row is in its state, until its next event. */
   setReason(row: number, { code, reason }: RecordedError): void {
     const known = this.#know(this.recordedState(row), code, { message: reason }, row);
-    this.#standings[row] = this.#share(known);
+    this.#standings.set(row, this.#share(known));
   }
 
   #standing(row: number): Standing<Known> {
-    return this.#standings[row] ?? NEW;
+    return this.#standings.get(row) ?? NEW;
   }
 
   /** Returns what is known of a row that an event has brought to a state. */
@@ -178,7 +178,7 @@ export class RowStates {
     { step = '', message }: { step?: string | undefined; message: string },
     row: number,
   ): Known {
-    const text = withoutLabel(message, this.#labels[row]);
+    const text = withoutLabel(message, this.#labels.get(row));
     const reason = this.#reasons.add({ outcome: `${state} ${code}`, step, message: text }, row);
     return this.#share({ state, code, reason }).now;
   }
@@ -194,7 +194,7 @@ export class RowStates {
   #set(row: number, { now, before, settled }: Standing<Known>): void {
     if (this.recordedState(row) !== 'new') this.#count(this.state(row), -1);
     const isAlone = before === undefined && settled === undefined;
-    this.#standings[row] = isAlone ? this.#share(now) : { now, before, settled };
+    this.#standings.set(row, isAlone ? this.#share(now) : { now, before, settled });
     this.#count(this.state(row), 1);
   }
 

@@ -1,0 +1,108 @@
+/** Lists of something for each row, in a few bytes a row: a table may have millions of rows, or only one with a large number. */
+
+const PAGE_SIZE = 1_024;
+
+/** Grows by pages, so that growing copies nothing and unused ranges take no memory. */
+export class PagedArray<T> {
+  readonly #pages: T[][] = [];
+
+  get(row: number): T | undefined {
+    return this.#pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE];
+  }
+
+  set(row: number, value: T): void {
+    const index = Math.floor(row / PAGE_SIZE);
+    const page = this.#pages[index] ?? [];
+    this.#pages[index] = page;
+    page[row % PAGE_SIZE] = value;
+  }
+
+  /** Yields the rows that have a value, in order. */
+  *entries(): Generator<[row: number, value: T], void, void> {
+    for (const [index, page] of Object.entries(this.#pages))
+      for (const [offset, value] of Object.entries(page))
+        yield [Number(index) * PAGE_SIZE + Number(offset), value];
+  }
+}
+
+/** Bytes of a digest. */
+const SIZE = 16;
+const NONE = '0'.repeat(2 * SIZE);
+
+/** A digest for each row, 32 hexadecimal digits: a string for each would take several times the memory. */
+export class DigestList {
+  readonly #pages: Buffer[] = [];
+  /** At least the number of rows that have a digest. */
+  size = 0;
+
+  get(row: number): string | undefined {
+    const start = (row % PAGE_SIZE) * SIZE;
+    const digest = this.#pages[Math.floor(row / PAGE_SIZE)]?.toString('hex', start, start + SIZE);
+    return digest === NONE ? undefined : digest;
+  }
+
+  set(row: number, digest: string): void {
+    const index = Math.floor(row / PAGE_SIZE);
+    const page = this.#pages[index] ?? Buffer.alloc(PAGE_SIZE * SIZE);
+    this.#pages[index] = page;
+    page.write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
+    this.size++;
+  }
+
+  /** Yields the rows that have a digest, in order. */
+  *entries(): Generator<[row: number, digest: string], void, void> {
+    for (const index of Object.keys(this.#pages)) {
+      for (let offset = 0; offset < PAGE_SIZE; offset++) {
+        const row = Number(index) * PAGE_SIZE + offset;
+        const digest = this.get(row);
+        if (digest !== undefined) yield [row, digest];
+      }
+    }
+  }
+}
+
+/** Finds rows by their digest: a hash table, as a Map would take several times the memory. */
+export class DigestIndex {
+  /** By entry, from 1: its row, and the entry before it with the same hash. */
+  readonly #rows: Uint32Array;
+  readonly #before: Uint32Array;
+  /** The last entry with each hash. */
+  readonly #last: Uint32Array;
+  #count = 0;
+
+  constructor(private readonly list: DigestList) {
+    this.#rows = new Uint32Array(list.size + 1);
+    this.#before = new Uint32Array(list.size + 1);
+    this.#last = new Uint32Array(list.size + 1);
+  }
+
+  /** Adds a row of the list, once; it is found before those that were added earlier. */
+  add(row: number): void {
+    const hash = this.#hash(this.list.get(row));
+    this.#count++;
+    this.#rows[this.#count] = row;
+    this.#before[this.#count] = this.#last[hash] ?? 0;
+    this.#last[hash] = this.#count;
+  }
+
+  /** Returns the row with a digest that was added last. With `isTaken`, it is not found again. */
+  find(digest: string | undefined, isTaken = false): number | undefined {
+    const hash = this.#hash(digest);
+    let after = 0;
+    let entry = this.#last[hash] ?? 0;
+    while (entry !== 0 && this.list.get(this.#rows[entry] ?? 0) !== digest) {
+      after = entry;
+      entry = this.#before[entry] ?? 0;
+    }
+    if (entry === 0) return undefined;
+    const before = this.#before[entry] ?? 0;
+    if (isTaken && after === 0) this.#last[hash] = before;
+    else if (isTaken) this.#before[after] = before;
+    return this.#rows[entry];
+  }
+
+  /** Digests are keyed, so that nobody can choose ones with the same hash. */
+  #hash(digest = '0'): number {
+    return Number.parseInt(digest.slice(0, 8), 16) % this.#last.length;
+  }
+}
