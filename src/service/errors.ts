@@ -136,10 +136,10 @@ export class NetworkError extends WfrError {
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
     const why = code === undefined ? '' : ` (${code})`;
     const status = received === undefined ? '' : `, after the status ${received.status}`;
+    // The code of another fault may be text of the service, such as a content encoding.
+    const certificateHint = fault === 'certificate' ? CERTIFICATE_HINTS[code ?? ''] : undefined;
     const isProxyMistake = proxy && fault !== 'certificate';
-    const fix = isProxyMistake
-      ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
-      : (CERTIFICATE_HINTS[code ?? ''] ?? hint);
+    const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
     const isPermanent = fault in PERMANENT_FAULTS;
     const further: FurtherFacts = {
       hints: fix === undefined ? [] : [fix],

@@ -166,6 +166,11 @@ describe('run: the outcome of a trigger is unknown', () => {
       'in a content encoding that wfr cannot read (Z_DATA_ERROR), after the status 200',
     ],
     [
+      'a content encoding with the name of a member of every object',
+      respond(201, '{}', { 'content-encoding': 'constructor' }),
+      'in a content encoding that wfr cannot read (constructor), after the status 201',
+    ],
+    [
       'a response with a Content-Length of 600 MB (fault 44)',
       (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
       'is larger than 512 MiB (629145600 bytes), after the status 200',
