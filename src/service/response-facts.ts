@@ -40,6 +40,9 @@ const MESSAGES = 'message error title detail error_description description msg r
 const LISTS = 'errors validation details issues violations invalid-params'.split(' ');
 const SUBJECTS = 'field path pointer param parameter loc property source name'.split(' ');
 
+/** Members whose objects and lists are searched for a message. */
+const SEARCHED = new Set([...MESSAGES, ...LISTS, 'code']);
+
 /** Returns the messages in an object, each once; empty if there is none. */
 function messageOf(value: Record<string, unknown>): string {
   // Excludes values such as "error": true, or a numeric status.
@@ -66,7 +69,11 @@ function textsOf(value: unknown): string[] {
 function textsOfEntry(entry: Record<string, unknown>): string[] {
   const message = messageOf(entry) || textsOf(entry.code)[0];
   const subject = subjectOf(entry);
-  if (message === undefined) return textsOf(entry);
+  if (message === undefined) {
+    // What was searched in vain is not searched again: that would take twice as long for each level.
+    const isOther = ([key, value]: [string, unknown]) => !SEARCHED.has(key) || typeof value !== 'object';
+    return textsOf(Object.fromEntries(Object.entries(entry).filter(isOther)));
+  }
   return [subject === undefined ? message : `${subject}: ${message}`];
 }
 

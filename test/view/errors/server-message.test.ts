@@ -87,6 +87,11 @@ describe('error messages: nothing of an error response is lost', () => {
     ['errors by field', { errors: { customer: { message: 'is required' } } }, 'customer: is required'],
     ['numbers by field', { message: 'no', details: { most: 5, sent: 7 } }, 'no: most: 5; sent: 7'],
     ['an entry of an unknown shape', { message: 'm', errors: [{ odd: [1] }] }, 'm: odd: 1'],
+    [
+      'a number beside an entry without a text',
+      { errors: [{ error: 7, title: {}, n: 1 }] },
+      'error: 7; n: 1',
+    ],
     ['errors of JSON:API', { errors: [{ title: 't', detail: 'd', source: { pointer: '/a' } }] }, '/a: t: d'],
     ['a member that says nothing', { error: true, message: 'm' }, 'm'],
   ])('error messages: %s', async (_name, body, line) => {
@@ -104,6 +109,14 @@ describe('error messages: nothing of an error response is lost', () => {
       expect(await serverLines({ message: 'Bad', errors: [coded] })).toEqual([
         '| Bad: inputs.0.customer: required',
       ]);
+    },
+  );
+
+  test.each(['detail', 'errors', 'code'])(
+    'error messages: a hundred levels of %s without a text take no time',
+    async (name) => {
+      const body = `{"${name}":`.repeat(100) + '{}'.padEnd(102, '}');
+      expect(await serverLines(body)).toEqual([`| ${body}`]);
     },
   );
 
