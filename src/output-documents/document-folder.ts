@@ -176,7 +176,8 @@ function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
         const jsonPath = place.slice(0, Math.min(depth, MAX_LEVELS)).map(toSegment);
         found.documents.push({ start, end, jsonPath, ...uri });
       }
-    } else if (token === '[') place[level] = 0;
+    } else if (level >= MAX_LEVELS) continue;
+    else if (token === '[') place[level] = 0;
     else if (token === 'key') place[level] = json.subarray(start, end);
     else if (token === ',' && typeof segment === 'number') place[level] = segment + 1;
   }

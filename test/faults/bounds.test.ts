@@ -1,9 +1,10 @@
 /** A service that sends too much of anything: wfr stays within its memory, and still says that a run may exist. */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runCli } from '../helpers/cli.js';
+import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { BIN, start } from '../helpers/process.js';
@@ -147,6 +148,17 @@ describe('--get in an output of 10 MB', () => {
     });
     expect(stdout === '').toBe(expected !== 0);
   });
+});
+
+test('watch --save-documents: an output of two million levels is searched on a heap of 12 MB (fault 45)', async () => {
+  const levels = SIZE / 5;
+  const body = `{"id":"r","status":"FINISHED","output":${'{"":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+  const { exitCode, stderr } = await withSmallHeap(
+    ['watch', 'r', '-o', 'id', '--save-documents', join(temporaryFolder(), 'out')],
+    await serveLarge(Buffer.from(body)),
+  );
+  expect(stderr.slice(0, 2_000)).toContain('Saved 0 documents');
+  expect(exitCode).toBe(0);
 });
 
 describe('long members of a run', () => {
