@@ -185,6 +185,10 @@ async function parseSandboxFlags(flags: SandboxFlags, context: Context) {
       slow: () => parseNumber('--slow', slow, /^(\d+\.?\d*|\.\d+)$/, 'a factor', [0.01, 1_000]),
       reject: () =>
         reject === undefined ? undefined : parseNumber('--reject', reject, /^\d+$/, 'a status', [400, 599]),
+      alone: () => {
+        if (reject !== undefined && (dropAnswer || failStep !== undefined))
+          throw new UsageError(['--reject starts no run: it excludes --drop-answer and --fail-step']);
+      },
       port: () => parseNumber('--port', port, /^\d+$/, 'a port', [0, 65_535]),
     },
     'wfr help sandbox',

@@ -284,6 +284,8 @@ describe('wfr sandbox: mistakes in flags', () => {
     [['--reject', '600'], '--reject 600: must be'],
     [['--reject', ''], '--reject "": must be'],
     [['--fail-step', ''], '--fail-step "": no workflow has this step'],
+    [['--reject', '500', '--drop-answer'], '--reject starts no run: it excludes --drop-answer'],
+    [['--reject', '500', '--fail-step', 'Read document'], '--reject starts no run: it excludes'],
   ])('wfr sandbox: the flags %j exit 2 with the reason', async (flags, message) => {
     const { exitCode, stdout, stderr } = await runCli(['sandbox', ...flags, '--', 'true']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
