@@ -3,7 +3,7 @@
  * the file with the command.
  */
 
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -109,7 +109,7 @@ export async function openResultsFile(
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
-    const differences = recorded === undefined ? [] : differencesOf(recorded, header);
+    const differences = recorded === undefined ? [] : differencesOf(recorded, header, inputs);
     if (recorded?.salt !== undefined)
       throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
     if (differences.length > 0 && (!isOpen || recorded?.shard !== header.shard))
@@ -124,14 +124,25 @@ export async function openResultsFile(
   }
 }
 
-function differencesOf(recorded: Header, header: Header): string[] {
+function differencesOf(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
   const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== header[key]);
   const [before = {}, now = {}] = [recorded.inputs, header.inputs];
-  const names = Object.keys({ ...before, ...now }).filter((name) => before[name] !== now[name]);
+  const isSame = (name: string) =>
+    before[name] === now[name] ||
+    inputs.some((input) => input.name === name && hasOwnSalt(before[name], input.raw));
+  const names = Object.keys({ ...before, ...now }).filter((name) => !isSame(name));
   return [
     ...keys.map((key) => `the ${key} ${recorded[key]}, not ${header[key]}`),
     ...(names.length > 0 ? [`other inputs: ${names.join(', ')}`] : []),
   ];
+}
+
+/** Returns whether a digest is that of `raw` with a salt of its own, which is its first half: older files have such ones. */
+function hasOwnSalt(digest = '', raw: string): boolean {
+  const salt = digest.slice(0, 16);
+  return (
+    digest === salt + createHmac('sha256', Buffer.from(salt, 'hex')).update(raw).digest('hex').slice(0, 16)
+  );
 }
 
 /** An input as the user wrote it. */
