@@ -161,7 +161,11 @@ function examplesText(
     ([flag, value]) => (value === undefined ? [] : [flag, value]),
   );
   const list = shellCommand(['wfr', 'sandbox', ...source, '--list'], platform);
-  return [...workflows.slice(0, 2).map(describeWorkflow), `all workflows\n  ${list}\n`].join('');
+  const takesDocument = ({ parameters }: Workflow) =>
+    [...(parameters?.values() ?? [])].some(({ type }) => type === 'document');
+  // A command that needs no file works as it stands.
+  const shown = workflows.slice(0, 2).sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)));
+  return [...shown.map(describeWorkflow), `All workflows: ${list}\n`].join('');
 }
 
 /** Returns short lines, because commands are copied whole from narrow windows. */

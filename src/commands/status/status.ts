@@ -78,7 +78,8 @@ async function show(
   if (run === undefined) {
     if (error === undefined || error.code === 'internal') throw thrown;
     reporter.error(error);
-    if (severalRuns && reporter.presentation.showsErrors)
+    // Its message names the run.
+    if (severalRuns && error.code !== 'no-such-run' && reporter.presentation.showsErrors)
       reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;
   }

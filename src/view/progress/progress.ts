@@ -143,9 +143,12 @@ export class RunsProgress implements Progress {
       const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
       return [
         [[`${done}/${rows.length} runs`, 0]],
-        counts.map(([status, count]) => [`${count} ${status}`, 1, statusPaint(status, style)]),
-        [[bar(done / rows.length), 3]],
-        [[elapsed, 2]],
+        counts.map(([status, count]) => {
+          const rank = status === 'FAILED' ? 1 : 2;
+          return [`${count} ${status}`, rank, statusPaint(status, style)];
+        }),
+        [[bar(done / rows.length), 4]],
+        [[elapsed, 3]],
       ];
     }
     const [{ run } = UNSEEN] = rows;
@@ -271,7 +274,8 @@ export class BatchProgress implements Progress {
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
     const isUnclear = elapsed < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
     const msPerRow = isUnclear ? undefined : elapsed / endedNow;
-    const left = msPerRow && total && timeLeft(msPerRow, total - done);
+    // Rows that run are not done after the time of one more.
+    const left = msPerRow && waiting && timeLeft(msPerRow, waiting + running);
     const open = (count: number, word: string, rank: number): Part => [
       count > 0 ? `${formatCount(count)} ${word}` : '',
       rank,

@@ -57,12 +57,11 @@ describe('sandbox -- command, in process', () => {
     expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
       expect(examples).toEqual([
-        'invoice v3',
-        expect.stringMatching(/^ {2}wfr run \S+ invoice@document\.pdf customer=text$/),
         'greeting v1',
         expect.stringMatching(/^ {2}wfr run \S+ name=text$/),
-        'all workflows',
-        '  wfr sandbox --list',
+        'invoice v3',
+        expect.stringMatching(/^ {2}wfr run \S+ invoice@document\.pdf customer=text$/),
+        'All workflows: wfr sandbox --list',
         '',
       ]);
   });

@@ -124,7 +124,7 @@ describe('--from-profile', () => {
       onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\norder, purchase\n {2}wfr run .*\n {2}optional: .*\nfree\n {2}wfr run .*\nall workflows\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\nfree\n {2}wfr run .*\norder, purchase\n {2}wfr run .*\n {2}optional: .*\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
