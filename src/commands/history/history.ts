@@ -1,6 +1,6 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
 import { chooseProfile, type ProfileFlags } from '../../config/profile.js';
-import { resolveRunPages } from '../../config/resolve-setting.js';
+import { resolveRunPages, type ServiceSources, settingValues } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -65,7 +65,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length));
   if (isText && !quiet && runs.length < wanted.length)
     notes.push(`${runs.length} of ${wanted.length} runs; for all, add --limit ${wanted.length}`);
-  const command = isText && !quiet ? statusCommand(runs, shorten, flags, context) : undefined;
+  const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
   if (command !== undefined) notes.push('Each status is as last seen; to ask the service:');
   const lines = wrapLines(notes, stderr.isTerminal ? stderr.columns : 0);
   // The command stays one line, to be pasted.
@@ -115,18 +115,24 @@ const MAX_NAMED = 10;
 function statusCommand(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
-  { profile }: HistoryFlags,
-  { platform, secrets }: Context,
+  { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
   const open = runs.filter(({ status }) => !hasEndedStatus(status));
   const [first] = open;
   if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
+  const named = ids.slice(0, MAX_NAMED);
+  const [current] = settingValues('baseUrl', { flags: {}, profile, context });
+  const withoutSlash = (url: string) => url.replace(/\/+$/, '');
+  const isElsewhere = current !== undefined && withoutSlash(current.text) !== withoutSlash(first.baseUrl);
+  const separator = named.some((id) => id.startsWith('-')) ? ['--'] : [];
   const flags = [
-    ...(profile === undefined ? [] : ['--profile', profile]),
-    ...(hasServices(runs) ? ['--base-url', first.baseUrl] : []),
+    ...(name === undefined ? [] : ['--profile', name]),
+    ...(isElsewhere || hasServices(runs) ? ['--base-url', first.baseUrl] : []),
   ];
-  return secrets.mask(`  ${shellCommand(['wfr', 'status', ...ids.slice(0, MAX_NAMED), ...flags], platform)}`);
+  return context.secrets.mask(
+    `  ${shellCommand(['wfr', 'status', ...flags, ...separator, ...named], context.platform)}`,
+  );
 }
 
 const hasServices = (runs: readonly ListedRun[]) => new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;

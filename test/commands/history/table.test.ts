@@ -171,12 +171,18 @@ describe('history: the runs that are listed', () => {
   });
 
   test('a status that is not final is said to be as last seen', async () => {
-    const note = 'Each status is as last seen; to ask the service:\n  wfr status order-1 40fa8c1e 30fa8c1e';
+    const note = (flags = '') =>
+      `Each status is as last seen; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
     const { history } = past(RUNS);
-    expect((await history()).stderr).toBe(`${note}\n`);
-    expect((await history(['--profile', 'p'])).stderr).toBe(`${note} --profile p\n`);
+    expect((await history()).stderr).toBe(note());
+    expect((await history(['--profile', 'p'])).stderr).toBe(note('--profile p '));
+    // The command asks the service of the runs, whichever is in use.
+    const flagsAt = { [BASE.slice(0, -1)]: '', 'https://other.example.com': `--base-url ${BASE} ` };
+    for (const [url, flags] of Object.entries(flagsAt))
+      expect((await history([], { env: { WFR_BASE_URL: url } })).stderr).toBe(note(flags));
+    expect((await past([{ id: '-v' }]).history()).stderr).toContain('wfr status -- -v\n');
     const others = past([...RUNS, { id: 'b', baseUrl: 'https://other.example.com/' }]);
-    expect((await others.history()).stderr).toContain('wfr status b --base-url https://other.example.com/\n');
+    expect((await others.history()).stderr).toContain('wfr status --base-url https://other.example.com/ b\n');
     for (const args of [['--status', 'failed'], ['--json'], ['-o', 'id'], ['-q']])
       expect((await history(args)).stderr).toBe('');
   });
