@@ -211,10 +211,10 @@ function shrinkFiles() {
 
 /**
  * Requires modules of Node where they are used. rolldown does so at the start of the file: that of an executable would load
- * half of Node, and every command a module that most of them never use.
+ * half of Node, and every command two modules that most of them never use.
  */
 function requireLate() {
-  const ids = isOneFile ? '[\\w:/]+' : 'node:fs/promises';
+  const ids = isOneFile ? '[\\w:/]+' : 'node:(?:fs|timers)/promises';
   const AT_START = new RegExp(`^let (node_\\w+) = require\\("(${ids})"\\);\\n(?!\\1 = )`, 'gm');
   return {
     name: 'require-late',
