@@ -10,7 +10,7 @@ import {
   type JsonProblem,
   parseJsonFile,
 } from '../text/json/json-file.js';
-import { baseUrlProblem, redactUrl } from './base-url.js';
+import { baseUrlProblem, redactUrl } from '../text/url.js';
 import { type ProfileSettings, SETTINGS, type Setting } from './settings-table.js';
 
 /** The content of a config file that passed the checks. */

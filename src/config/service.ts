@@ -2,8 +2,7 @@
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
-import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
-import { baseUrlProblem, redactUrl } from './base-url.js';
+import { baseUrlProblem, isLoopback, parseUrl, redactUrl, stripBrackets } from '../text/url.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,

@@ -1,4 +1,4 @@
-/** URLs, host names and UUIDs (RFC 9562) as text. */
+/** URLs, host names and UUIDs (RFC 9562) as text, and the rules for the base URL of the service. */
 
 /** Parses a URL, relative to `base` if given; undefined if it is invalid. URL.parse requires Node 22. */
 export function parseUrl(text: string, base?: string): URL | undefined {
@@ -13,6 +13,34 @@ export function isLoopback(hostname: string): boolean {
 /** Removes the brackets around an IPv6 address in a URL. */
 export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Returns what is wrong with a base URL of the service and how to fix it; undefined for a valid one. `permission` is what allows http. */
+export function baseUrlProblem(
+  text: string,
+  allowHttp: boolean,
+  permission = '--allow-http',
+): string | undefined {
+  const url = parseUrl(text);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    if (text.includes('://')) return url === undefined ? 'is not a URL' : 'must begin with https://';
+    const scheme = isLoopback(/^[^:/]*/.exec(text)?.[0] ?? '') ? 'http' : 'https';
+    return `has no scheme; use ${scheme}://${redactUrl(text)}`;
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'must not contain a user name or password';
+  }
+  if (url.port === '0') return 'has port 0, to which nothing can connect';
+  if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
+    return `would send the token unencrypted; use https://, or ${permission} on a private network`;
+  }
+  return undefined;
+}
+
+/** Hides what may be a secret in a URL, valid or not: everything before an `@`, a query, a fragment. */
+export function redactUrl(text: string): string {
+  return text.replace(/^(https?:\/{0,2})?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { redactUrl } from '../../config/base-url.js';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/credentials.js';
 import {
@@ -29,6 +28,7 @@ import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
+import { redactUrl } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
