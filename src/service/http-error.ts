@@ -82,4 +82,4 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
 }
 
 const INVALID_HINT =
-  'wfr run --dry-run shows what would be sent; --workflow-id-field chooses the spelling of the field of the workflow.';
+  'wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.';

@@ -307,7 +307,7 @@ describe('run: responses that reject a trigger', () => {
     [
       422,
       [
-        'wfr run --dry-run shows what would be sent; --workflow-id-field chooses the spelling of the field of the workflow.',
+        'wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.',
       ],
     ],
   ])('run: a %i of a workflow that is a UUID suggests what to check (fault 20)', async (status, hints) => {

@@ -106,7 +106,7 @@ test('nginx: http to a TLS port exits 5 with the message of nginx after one requ
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
     'wfr: error: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
-      '  wfr run --dry-run shows what would be sent; --workflow-id-field chooses the spelling of the field of the workflow.\n',
+      '  wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
 });

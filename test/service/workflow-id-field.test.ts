@@ -131,7 +131,7 @@ describe('run: rejections that are followed by another spelling', () => {
   test('run: a 400 without a message is final after one request, and suggests --workflow-id-field (fault 93)', async () => {
     const { exitCode, stdout, stderr, count } = await posts(400, '');
     expect({ exitCode, stdout, count }).toEqual({ exitCode: 5, stdout: '', count: 1 });
-    expect(stderr).toContain('--workflow-id-field chooses the spelling');
+    expect(stderr).toContain('choose it with --workflow-id-field');
   });
 
   test.each<[unknown]>([
@@ -160,13 +160,13 @@ describe('run: rejections that are followed by another spelling', () => {
     expect(exitCode).toBe(5);
     expect(service.posts().length).toBe(2);
     expect(stderr).toContain('| amount is missing\n');
-    expect(stderr).toContain('--workflow-id-field chooses the spelling');
+    expect(stderr).toContain('choose it with --workflow-id-field');
   });
 
   test('run: if every spelling is rejected as unknown, the first rejection is printed with --workflow-id-field', async () => {
     const { stderr, count } = await posts(400, { message: 'Unknown field "workflowId"' });
     expect(count).toBe(3);
-    expect(stderr).toContain('--workflow-id-field chooses the spelling');
+    expect(stderr).toContain('choose it with --workflow-id-field');
   });
 
   test('run: --workflow-id-field both takes one request', async () => {
