@@ -40,8 +40,7 @@ export async function printTable<One extends Outcome>(
   outcomes: readonly One[],
   { stdout, layout, service, reporter }: Session,
 ): Promise<readonly One[]> {
-  const runs = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run }));
-  const seen = runs.filter(({ run }) => run !== undefined);
+  const seen = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run })).filter(({ run }) => run);
   if (seen.length === 0) return outcomes;
   const { layOutRuns } = await import('../../view/table.js');
   try {

@@ -178,7 +178,9 @@ export class RunsProgress implements Progress {
     const rows = [...this.#rows.values()];
     if (rows.length < 2) return this.#resume === undefined ? [] : [this.#resume];
     const { clock, style } = this.tools;
-    return layOutRuns(rows, clock.now(), { style, width });
+    // One that could not be read no longer waits.
+    const shown = rows.filter(({ run, isDone }) => run !== undefined || !isDone);
+    return layOutRuns(shown, clock.now(), { style, width });
   }
 }
 

@@ -74,6 +74,13 @@ describe('the live table of several runs', () => {
     ]);
   });
 
+  test('a run that could not be read is no longer waiting', async () => {
+    const { stderr } = await watch(['a', 'missing']);
+    const last = frames(stderr).findLast(([line = '']) => line.includes('1 not read'));
+    expect(last?.[0]).toContain('1 not read');
+    expect(last?.slice(1).join()).not.toContain('missing');
+  });
+
   test.each([100, 80, 60, 40, 30])(
     'in a window of %i columns, no line is wider, and each run has one',
     async (terminal) => {
