@@ -184,6 +184,9 @@ describe('status', () => {
     const one = await status(handler, ['b']);
     expect(one.stderr).toMatch(/Z wfr: the service answered .*; retrying in 1\.0s \(1\/3\)$/m);
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
+    const equal = await status(handler, ['c', 'd']);
+    expect(equal.stderr.split('the service rejected the request (400)')).toHaveLength(2);
+    expect(equal.stderr).toContain('Run c could not be read.\nRun d could not be read.\n');
   });
 
   test('status: an unknown id exits 5 after one request (fault 38)', async () => {

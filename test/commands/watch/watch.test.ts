@@ -207,6 +207,27 @@ describe('watch: several runs', () => {
     );
   });
 
+  test('watch: runs that could not be read are not in the table', async () => {
+    const { stdout } = await watchAll('missing', 'a');
+    expect(stdout).toBe('ID  STATUS    STEPS  AGE  NAME\na   FINISHED  4/4    now  v1\n');
+  });
+
+  test('watch and status: a table that cannot be written exits 74, and the runs can be watched again', async () => {
+    const { baseUrl } = await scriptedService(byPath);
+    for (const command of ['watch', 'status']) {
+      const stdout = new Writable({
+        write: (_chunk, _encoding, callback) => callback(Object.assign(new Error(), { code: 'ENOSPC' })),
+      });
+      const env = { WFR_BASE_URL: baseUrl };
+      const { exitCode, stderr } = await runCli([command, 'a', 'b'], { env, stdout });
+      expect(exitCode).toBe(74);
+      expect(stderr.split('error: cannot write the result: no space left on the disk (ENOSPC)')).toHaveLength(
+        2,
+      );
+      if (command === 'watch') expect(stderr).toContain('To watch them: wfr watch a b\n');
+    }
+  });
+
   test.each([
     [['failed', 'failed'], 1],
     [['a', 'failed'], 3],
