@@ -128,8 +128,9 @@ function differencesOf(recorded: Header, header: Header, inputs: readonly Common
   const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== header[key]);
   const [before = {}, now = {}] = [recorded.inputs, header.inputs];
   const isSame = (name: string) =>
-    before[name] === now[name] ||
-    inputs.some((input) => input.name === name && hasOwnSalt(before[name], input.raw));
+    Object.hasOwn(before, name) &&
+    (before[name] === now[name] ||
+      inputs.some((input) => input.name === name && hasOwnSalt(before[name], input.raw)));
   const names = Object.keys({ ...before, ...now }).filter((name) => !isSame(name));
   return [
     ...keys.map((key) => `the ${key} ${recorded[key]}, not ${header[key]}`),
@@ -140,9 +141,8 @@ function differencesOf(recorded: Header, header: Header, inputs: readonly Common
 /** Returns whether a digest is that of `raw` with a salt of its own, which is its first half: older files have such ones. */
 function hasOwnSalt(digest = '', raw: string): boolean {
   const salt = digest.slice(0, 16);
-  return (
-    digest === salt + createHmac('sha256', Buffer.from(salt, 'hex')).update(raw).digest('hex').slice(0, 16)
-  );
+  const hmac = createHmac('sha256', Buffer.from(salt, 'hex')).update(raw);
+  return digest === salt + hmac.digest('hex').slice(0, 16);
 }
 
 /** An input as the user wrote it. */

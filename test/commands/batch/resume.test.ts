@@ -170,6 +170,19 @@ describe('batch: resuming from a results file', () => {
     expect(posts()).toHaveLength(2);
   });
 
+  test('batch: an input of all rows that is named like a member of every object is rejected as another input', async () => {
+    const { posts, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const run = (...args: string[]) => wfr([...BATCH_ARGS, ...args], { cwd });
+    expect((await run('-i', 'region=EU')).exitCode).toBe(0);
+    const other = await run('-i', 'region=EU', '-i', 'constructor=x');
+    expect(other).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('other inputs: constructor;'),
+    });
+    expect(posts()).toHaveLength(2);
+  });
+
   test('batch: while no run exists, the inputs of all rows may change, and the new ones are recorded', async () => {
     let isFixed = false;
     const { wfr } = await startBatchService((_request, reply) =>
