@@ -84,7 +84,7 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
     if (error instanceof BatchFileError) {
       const problem = error.problems.join(' ');
       // A problem with a line names the file already.
-      throw problem.includes(name) ? error : new BatchFileError(`${subject}: ${problem}`);
+      throw problem.startsWith(`${name}:`) ? error : new BatchFileError(`${subject}: ${problem}`);
     }
     throw new UsageError([`${subject}: ${describeSystemError(error)}`]);
   }

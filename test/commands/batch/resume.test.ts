@@ -1,6 +1,6 @@
 /** `wfr batch` with an existing results file: every row is sent once, whatever happened before. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -316,16 +316,22 @@ describe('batch: no row is sent twice or reported wrongly', () => {
       const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
       execFileSync('mkfifo', [join(cwd, 'pipe')]);
       symlinkSync('/dev/zero', join(cwd, 'zero'));
-      for (const name of ['pipe', 'zero']) {
+      // A name that the message has as a word, too.
+      mkdirSync(join(cwd, 'file'));
+      for (const name of ['pipe', 'zero', 'file']) {
         const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
           cwd,
         });
         expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
         expect(stderr).toContain(`--results ${name}: it is not a regular file`);
-        expect((await wfr(['results', name], { cwd })).exitCode).toBe(2);
+        const results = await wfr(['results', name], { cwd });
+        expect([results.exitCode, results.stderr]).toEqual([
+          2,
+          expect.stringContaining(` ${name}: it is not a regular file`),
+        ]);
       }
       expect(requests).toEqual([]);
-      expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
+      expect(readdirSync(cwd).sort()).toEqual(['file', 'pipe', 'rows.jsonl', 'zero']);
     },
   );
 
