@@ -10,7 +10,7 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
 import { decodeEvents, type Header, mayBeLog, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
-import { Log } from './log.js';
+import { Log, type RowObserver } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
 import { hasNoRun } from './reduce.js';
 
@@ -21,12 +21,12 @@ export interface LogFile {
 }
 
 /** Locks the file and reads it. Throws JournalInUseError, UsageError. */
-export async function openLogFile(options: OwnedFileOptions): Promise<LogFile> {
+export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObserver): Promise<LogFile> {
   const { name, clock } = options;
   const file = await OwnedFile.open(options);
   try {
     let header: Header | undefined;
-    const log = new Log(file, () => clock.now());
+    const log = new Log(file, () => clock.now(), onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);

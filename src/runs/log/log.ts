@@ -11,9 +11,8 @@ import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { type Event, encodeEvent, isRowEvent, recordedError } from './events.js';
+import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
 import { RecordedRows } from './recorded-rows.js';
-import { NEW_ROW, reduce } from './reduce.js';
 import { RowStates } from './row-states.js';
 
 /** Where the lines of a log go. */
@@ -31,21 +30,22 @@ export interface LogSink {
 /** Events that are written at once when there are many. */
 const BULK = 2_000;
 
+export type RowObserver = (event: RowEvent, time: number | undefined) => void;
+
 export class Log {
   readonly rows = new RowStates();
   /** Which rows are which. */
   readonly recorded = new RecordedRows();
   /** Aborts with an OutputError when nothing more can be written. */
   readonly failed: AbortSignal;
-  /** What is known of the first row, which is the only one of `run --once`. */
-  first = NEW_ROW;
   /** The rows that were sent by this process and wait for the response. */
   readonly awaiting = new Set<number>();
 
-  /** `now` returns milliseconds since 1970. */
+  /** `now` returns milliseconds since 1970; `onRowEvent` is called with each event of a row and its time. */
   constructor(
     private readonly sink: LogSink,
     private readonly now: () => number,
+    private readonly onRowEvent: RowObserver = () => {},
   ) {
     this.failed = sink.failed;
   }
@@ -130,7 +130,7 @@ export class Log {
     this.recorded.apply(event);
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
-    if (event.row === 1) this.first = reduce(this.first, event, time);
+    this.onRowEvent(event, time);
   }
 
   #apply(event: Event): void {

@@ -10,6 +10,7 @@ import { encodeEvent, type FileEvent, type Header } from './events.js';
 import { parseLine } from './lock.js';
 import { openLogFile, readStart, withFileName } from './log-file.js';
 import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
+import { NEW_ROW, reduce } from './reduce.js';
 
 /** The only row of the file. */
 export const ONCE_ROW = 1;
@@ -38,12 +39,16 @@ export async function createOnceFile(options: OwnedFileOptions, target: OnceTarg
 export async function openOnceFile(options: OwnedFileOptions) {
   const { name } = options;
   await withFileName('--once', name, assertOnceFile(options));
-  const { log, header } = await withFileName('--once', name, openLogFile({ ...options, mustExist: true }));
+  let record = NEW_ROW;
+  const opening = openLogFile({ ...options, mustExist: true }, (event, time) => {
+    record = reduce(record, event, time);
+  });
+  const { log, header } = await withFileName('--once', name, opening);
   return {
     log,
     /** The first line. */
     header: header as Header,
-    record: () => log.first,
+    record: () => record,
     /** Writes what is pending, and releases the lock. Throws OutputError. */
     close: () => log.close(),
   };
