@@ -124,7 +124,7 @@ function statusCommand(
   const named = ids.slice(0, MAX_NAMED);
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
   const withoutSlash = (url: string) => url.replace(/\/+$/, '');
-  const isElsewhere = current !== undefined && withoutSlash(current.text) !== withoutSlash(first.baseUrl);
+  const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
   const separator = named.some((id) => id.startsWith('-')) ? ['--'] : [];
   const flags = [
     ...(name === undefined ? [] : ['--profile', name]),

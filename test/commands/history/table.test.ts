@@ -177,9 +177,12 @@ describe('history: the runs that are listed', () => {
     expect((await history()).stderr).toBe(note());
     expect((await history(['--profile', 'p'])).stderr).toBe(note('--profile p '));
     // The command asks the service of the runs, whichever is in use.
-    const flagsAt = { [BASE.slice(0, -1)]: '', 'https://other.example.com': `--base-url ${BASE} ` };
-    for (const [url, flags] of Object.entries(flagsAt))
-      expect((await history([], { env: { WFR_BASE_URL: url } })).stderr).toBe(note(flags));
+    const flagsWith: [env: Record<string, string>, flags: string][] = [
+      [{ WFR_BASE_URL: BASE.slice(0, -1) }, ''],
+      [{ WFR_BASE_URL: 'https://other.example.com' }, `--base-url ${BASE} `],
+      [{ XDG_CONFIG_HOME: temporaryFolder() }, `--base-url ${BASE} `],
+    ];
+    for (const [env, flags] of flagsWith) expect((await history([], { env })).stderr).toBe(note(flags));
     expect((await past([{ id: '-v' }]).history()).stderr).toContain('wfr status -- -v\n');
     const others = past([...RUNS, { id: 'b', baseUrl: 'https://other.example.com/' }]);
     expect((await others.history()).stderr).toContain('wfr status --base-url https://other.example.com/ b\n');
