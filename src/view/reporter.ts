@@ -186,7 +186,7 @@ export class Reporter {
       this.stopProgress = () => painter.stop();
       return painter;
     };
-    return { clock: context.clock, style, open };
+    return { clock: context.clock, style, secrets: context.secrets, open };
   }
 
   /** Returns a line with the time (UTC) before it. */

@@ -6,6 +6,7 @@ import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
+import type { SecretMask } from '../text/secret-mask.js';
 import { wrapLines } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
 import { ageOf } from './summary.js';
@@ -103,15 +104,19 @@ export interface ListedRun {
   run?: Run | undefined;
 }
 
-/** Returns a header, and for each run a line, with the reason below it where it failed; fitted to the width of the layout. */
+/**
+ * Returns a header, and for each run a line, with the reason below it where it failed; fitted to the width of the layout. A
+ * secret is masked first: one that is cut could not be.
+ */
 export function layOutRuns(
   runs: readonly ListedRun[],
   now: number,
-  { style, width }: Pick<Layout, 'style' | 'width'>,
+  { style, width, secrets }: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask },
 ): string[] {
+  const cell = (text: string) => sanitize(secrets.mask(text));
   const stepsOf = (run: Run) => (totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`);
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: ({ shortId }) => sanitize(shortId) },
+    { header: 'ID', text: ({ shortId }) => cell(shortId) },
     {
       header: 'STATUS',
       text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
@@ -128,7 +133,7 @@ export function layOutRuns(
     {
       header: 'NAME',
       text: ({ past, workflow, run }) =>
-        sanitize(past?.label ?? workflow ?? run?.versionName ?? past?.version ?? ''),
+        cell(past?.label ?? workflow ?? run?.versionName ?? past?.version ?? ''),
       isOptional: true,
       isCutAtStart: true,
     },
@@ -137,7 +142,7 @@ export function layOutRuns(
   const withReasons = lines.flatMap((line, index) => {
     const { step, message } = runs[index]?.run?.error ?? {};
     const reason = [step, message].filter(Boolean).join(': ');
-    return reason === '' ? [line] : [line, ...wrapLines([`  ${sanitize(reason)}`], width)];
+    return reason === '' ? [line] : [line, ...wrapLines([`  ${cell(reason)}`], width)];
   });
   return [header, ...withReasons];
 }

@@ -72,6 +72,23 @@ describe('the token, a header and the proxy password', () => {
     },
   );
 
+  test.each(['status', 'watch'])(
+    '%s: a token in the versions and errors of several runs is redacted before they are cut to a narrow window',
+    async (command) => {
+      const token = 'secret-0123456789-abcdefghijklmnopqrstuvwxyz';
+      const { baseUrl } = await scriptedService(({ path }, reply) =>
+        reply.send(200, {
+          ...{ id: path.split('/').at(-1), status: 'FAILED', versionName: `v ${token}` },
+          error: { step: 'One', message: `rejected ${token}` },
+        }),
+      );
+      const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: token, TERM: 'xterm', NO_COLOR: '1' };
+      const { stdout, stderr } = await runCli([command, 'a', 'b'], { env, terminal: 40, stdoutTerminal: 40 });
+      expect(stdout).toContain('a   FAILED');
+      expect(stdout + stderr).not.toMatch(/0123456789|abcdef|uvwxyz/);
+    },
+  );
+
   test('watch: a token that an unreadable response to a poll repeats is redacted', async () => {
     const service = await scriptedService((request, reply) =>
       reply.send(200, { message: request.headers.authorization, [`the ${TOKEN}`]: 1 }),

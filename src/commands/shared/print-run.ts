@@ -38,13 +38,14 @@ export async function printRun(
 export async function printTable<One extends Outcome>(
   listed: readonly ListedRun[],
   outcomes: readonly One[],
-  { stdout, layout, service, reporter }: Session,
+  { stdout, layout, service, reporter, context }: Session,
 ): Promise<readonly One[]> {
   const seen = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run })).filter(({ run }) => run);
   if (seen.length === 0) return outcomes;
   const { layOutRuns } = await import('../../view/table.js');
   try {
-    await stdout.writeSummary(`${layOutRuns(seen, service.clock.now(), layout).join('\n')}\n`);
+    const lines = layOutRuns(seen, service.clock.now(), { ...layout, secrets: context.secrets });
+    await stdout.writeSummary(`${lines.join('\n')}\n`);
     return outcomes;
   } catch (thrown) {
     const error = factsOf(thrown);

@@ -16,6 +16,7 @@ import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import type { SecretMask } from '../../text/secret-mask.js';
 import { type Paint, paintOf, type Style, statusPaint } from '../presentation.js';
 import { countStatuses } from '../summary.js';
 import { type ListedRun, layOutRuns } from '../table.js';
@@ -49,6 +50,7 @@ export interface Painter {
 export interface ProgressTools {
   clock: Clock;
   style: Style;
+  secrets: SecretMask;
   open(progress: Progress): Painter;
 }
 
@@ -177,10 +179,10 @@ export class RunsProgress implements Progress {
   below(width: number): readonly string[] {
     const rows = [...this.#rows.values()];
     if (rows.length < 2) return this.#resume === undefined ? [] : [this.#resume];
-    const { clock, style } = this.tools;
+    const { clock, style, secrets } = this.tools;
     // One that could not be read no longer waits.
     const shown = rows.filter(({ run, isDone }) => run !== undefined || !isDone);
-    return layOutRuns(shown, clock.now(), { style, width });
+    return layOutRuns(shown, clock.now(), { style, width, secrets });
   }
 }
 

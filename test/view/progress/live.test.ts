@@ -1,6 +1,7 @@
 /** The live line on a terminal. */
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { SecretMask } from '../../../src/text/secret-mask.js';
 import { PLAIN } from '../../../src/view/presentation.js';
 import {
   type BatchCounts,
@@ -21,6 +22,7 @@ const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
 const toolsAt = (times: { now: number }) => ({
   clock: Object.assign(new VirtualClock(), { monotonic: () => times.now }),
   style: PLAIN,
+  secrets: new SecretMask(),
   open: () => ({ changed() {}, updated() {}, stop() {} }),
 });
 const bar = (share: number | undefined) => drawBar(share);
