@@ -68,13 +68,13 @@ function textsOf(value: unknown): string[] {
 /** Returns the message with its subject; all members of an object of an unknown shape. */
 function textsOfEntry(entry: Record<string, unknown>): string[] {
   const message = messageOf(entry) || textsOf(entry.code)[0];
-  const subject = subjectOf(entry);
   if (message === undefined) {
     // What was searched in vain is not searched again: that would take twice as long for each level.
     const isOther = ([key, value]: [string, unknown]) => !SEARCHED.has(key) || typeof value !== 'object';
     return textsOf(Object.fromEntries(Object.entries(entry).filter(isOther)));
   }
-  return [subject === undefined ? message : `${subject}: ${message}`];
+  const subject = subjectOf(entry);
+  return [subject === undefined || subject === message ? message : `${subject}: ${message}`];
 }
 
 function subjectOf(entry: Record<string, unknown>): string | undefined {

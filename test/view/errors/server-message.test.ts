@@ -92,6 +92,7 @@ describe('error messages: nothing of an error response is lost', () => {
       { errors: [{ error: 7, title: {}, n: 1 }] },
       'error: 7; n: 1',
     ],
+    ['an entry whose subject is its message', { errors: [{ name: 'X', message: 'X' }] }, 'X'],
     ['errors of JSON:API', { errors: [{ title: 't', detail: 'd', source: { pointer: '/a' } }] }, '/a: t: d'],
     ['a member that says nothing', { error: true, message: 'm' }, 'm'],
   ])('error messages: %s', async (_name, body, line) => {
