@@ -122,8 +122,6 @@ interface NetworkDetails {
 
 /** A request that got no usable response. */
 export class NetworkError extends WfrError {
-  /** Whether a retry cannot succeed. */
-  readonly isPermanent: boolean;
   readonly received: ReceivedResponse | undefined;
 
   constructor(
@@ -140,16 +138,19 @@ export class NetworkError extends WfrError {
     const certificateHint = fault === 'certificate' ? CERTIFICATE_HINTS[code ?? ''] : undefined;
     const isProxyMistake = proxy && fault !== 'certificate';
     const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
-    const isPermanent = fault in PERMANENT_FAULTS;
     const further: FurtherFacts = {
       hints: fix === undefined ? [] : [fix],
-      isTemporary: !isPermanent,
+      isTemporary: !(fault in PERMANENT_FAULTS),
       response: received && { status: received.status, requestId: requestIdOf(received) },
     };
     const summary = [what.replace('TIME', formatDuration(after)) + why + status];
     super(fault === 'too-large' ? 'output-not-written' : 'unreachable', summary, further, options);
-    this.isPermanent = isPermanent;
     this.received = received;
+  }
+
+  /** Whether a retry cannot succeed. */
+  get isPermanent(): boolean {
+    return !this.facts.isTemporary;
   }
 }
 
