@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { BATCH } from './commands/batch/flags.js';
 import { COMPLETE, COMPLETION } from './commands/completion/flags.js';
 import { CONFIG } from './commands/config/flags.js';
-import { HELP } from './commands/help/help.js';
+import { HELP } from './commands/help/flags.js';
 import { HISTORY } from './commands/history/flags.js';
 import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';

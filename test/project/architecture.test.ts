@@ -106,7 +106,7 @@ describe('the source tree', () => {
     const loaded = reachableFrom('main.ts', imports.filter(isLoaded));
     expect([...loaded].filter((name) => !/^node:|\.(ts|json)$/.test(name))).toEqual(['commander']);
     const isOfStart = (file: string) =>
-      /^([^/]+|platform\/.*|text\/(nearest|secret-mask)|report\/formats|commands\/(shared\/.*|[^/]+\/flags|help\/help))\.ts$/.test(
+      /^([^/]+|platform\/.*|text\/(nearest|secret-mask)|report\/formats|commands\/(shared\/.*|[^/]+\/flags))\.ts$/.test(
         file,
       );
     expect([...loaded].filter((name) => sources.has(name) && !isOfStart(name))).toEqual([]);
@@ -116,12 +116,6 @@ describe('the source tree', () => {
     const isReport = (file: string) => file.startsWith('report/') && file !== 'report/formats.ts';
     const uses = own.filter(({ from, to }) => isReport(to) && !isReport(from));
     expect(uses.filter(({ isTypeOnly, isDynamic }) => !isTypeOnly && !isDynamic)).toEqual([]);
-  });
-
-  test('the HTML page is loaded only where it was requested', () => {
-    const isOfPage = (file: string) => file.startsWith('report/html/');
-    const uses = own.filter(({ from, to }) => isOfPage(to) && !isOfPage(from));
-    expect(uses.filter(({ isDynamic }) => !isDynamic)).toEqual([]);
   });
 
   test('each package has its own importers, and no other package is imported', () => {

@@ -1,0 +1,18 @@
+/** The flags of `wfr help`. */
+import { type CommandEntry, rawFlags } from '../shared/flags.js';
+
+export const HELP: CommandEntry = {
+  name: 'help',
+  summary: 'show help on a command or a topic',
+  define(command) {
+    command
+      .description('Show help on a command, or on a topic: inputs, exit-codes, environment.')
+      .argument('[topic...]', 'a command, such as run or config show, or a topic')
+      .option('--json', 'print all commands, flags, variables and codes as JSON')
+      .option('--skill', 'print instructions for agents, in the format of skills');
+  },
+  async run(command, context) {
+    const { help } = await import('./help.js');
+    return help(command.args, rawFlags(command), command.parent ?? command, context);
+  },
+};
