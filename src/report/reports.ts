@@ -8,9 +8,20 @@ import type { Context } from '../platform/context.js';
 import { assertDistinctFiles, type NamedFile } from '../platform/files.js';
 import { errorCode, OutputError } from '../platform/system-error.js';
 import { openDestination, type Report, toUsageError } from './destination.js';
-import { FILE_FORMATS, REPORT_CHOICES } from './formats.js';
-import { REPORT_START } from './json.js';
-import { githubReports } from './markdown.js';
+import { type FILE_FORMATS, REPORT_CHOICES } from './formats.js';
+import { renderPage } from './html/page.js';
+import { REPORT_START, renderJson } from './json.js';
+import { renderJunit } from './junit.js';
+import { githubReports, renderMarkdown } from './markdown.js';
+
+type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
+
+const RENDERERS: Readonly<Record<(typeof FILE_FORMATS)[number], Renderer>> = {
+  junit: renderJunit,
+  markdown: renderMarkdown,
+  json: renderJson,
+  html: renderPage,
+};
 
 /** Opens all requested reports, or none. Throws UsageError with every problem. */
 export async function openReports(requested: readonly string[], context: Context): Promise<Report[]> {
@@ -43,11 +54,10 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError([`${name}: ${problem}`]);
   if (kind === 'github') throw usageError('takes no file; use --report github');
-  const load = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
-  if (load === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
+  const render = new Map<string, Renderer>(Object.entries(RENDERERS)).get(kind);
+  if (render === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
   if (!path) throw usageError(`a file is required: --report ${kind}=<file>`);
   if (path === '-') throw usageError('use a file: stdout has the result');
-  const render = await load();
   const { write, close } = await openDestination(path, context).catch((error) => {
     throw toUsageError(name, error);
   });

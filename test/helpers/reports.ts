@@ -22,10 +22,10 @@ export const HOSTILE_TEXT = [
 const EXTENSIONS: Readonly<Record<string, string>> = { junit: 'xml', markdown: 'md' };
 
 /** A report file of every kind: r.xml, r.md, r.json, … */
-export const REPORT_NAMES = Object.keys(FILE_FORMATS).map((kind) => `r.${EXTENSIONS[kind] ?? kind}`);
+export const REPORT_NAMES = FILE_FORMATS.map((kind) => `r.${EXTENSIONS[kind] ?? kind}`);
 
 /** The flags for them. */
-export const REPORT_FILES = Object.keys(FILE_FORMATS).flatMap((kind, index) => [
+export const REPORT_FILES = FILE_FORMATS.flatMap((kind, index) => [
   '--report',
   `${kind}=${REPORT_NAMES[index]}`,
 ]);
