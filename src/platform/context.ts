@@ -9,7 +9,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SignalName } from '../exit-code.js';
 import { SecretMask } from '../text/secret-mask.js';
-import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
+import { type ExecOptions, type ExecResult, type ExitStatus, exec, loadSpawn, ownCommand } from './exec.js';
 import { OutputError } from './system-error.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
@@ -141,8 +141,7 @@ export function processContext() {
     /** Starts a command with our standard streams. Rejects if it cannot be started. */
     spawn: spawnCommand,
     /** Runs a command and returns its output: see exec.ts. */
-    async exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
-      const { exec } = await import('./exec.js');
+    exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
       return exec(command, args, options, systemClock.after, process.platform);
     },
   };
@@ -180,8 +179,6 @@ function listenTo(listeners: Partial<Record<NodeJS.Signals, (signal: SignalName)
 }
 
 async function spawnCommand(command: string, args: readonly string[], env: Record<string, string>) {
-  // Loaded only when needed, as it costs 3 ms.
-  const { loadSpawn, ownCommand } = await import('./exec.js');
   const spawn = await loadSpawn(process.platform);
   // Without a wfr on PATH, or with another one, it is still this one.
   const [program, ...first] = command === 'wfr' ? await ownCommand() : [command];

@@ -20,12 +20,12 @@ import { isInCi, openLayout, type PresentationFlags } from '../../view/presentat
 import {
   type DocumentFlags,
   type OutputFlags,
-  openRowFiles,
   parseDelimiter,
   parseFormat,
   parseValuePointer,
   type ReportFlags,
 } from '../shared/output-flags.js';
+import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { printErrors, runCommand } from '../shared/session.js';

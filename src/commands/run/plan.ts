@@ -18,13 +18,8 @@ import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation } from '../../view/presentation.js';
-import {
-  type OutputFormat,
-  openFolders,
-  parseGet,
-  parseOutputFormat,
-  type ShowFlags,
-} from '../shared/output-flags.js';
+import { type OutputFormat, parseGet, parseOutputFormat, type ShowFlags } from '../shared/output-flags.js';
+import { openFolders } from '../shared/output-folders.js';
 import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
 
 export interface RunFlags extends ShowFlags {

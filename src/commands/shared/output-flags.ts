@@ -1,10 +1,6 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
-import { realpath } from 'node:fs/promises';
 import type { ServiceFlags } from '../../config/resolve-setting.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
-import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context } from '../../platform/context.js';
-import { isInside, resolvePath } from '../../platform/files.js';
+import { UsageError } from '../../errors.js';
 import { parsePointer } from '../../text/json/pointer.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 
@@ -86,51 +82,4 @@ export interface DocumentFlags {
   saveDocuments?: string;
   saveOutputs?: string;
   force?: boolean;
-}
-
-/** Creates the folders of --save-outputs and --save-documents; undefined without these flags. Throws UsageError. */
-export async function openFolders(
-  { saveDocuments, saveOutputs, force = false }: DocumentFlags,
-  severalRuns: boolean,
-  context: Context,
-) {
-  if (force && saveDocuments === undefined && saveOutputs === undefined)
-    throw new UsageError(['--force requires --save-documents or --save-outputs']);
-  return collectUsageErrors({
-    outputs: async () => {
-      if (saveOutputs === undefined) return undefined;
-      const { SaveFolder } = await import('../../output-documents/save-folder.js');
-      return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force }, context);
-    },
-    documents: async () => {
-      if (saveDocuments === undefined) return undefined;
-      const { DocumentFolder } = await import('../../output-documents/document-folder.js');
-      return DocumentFolder.open({ folder: saveDocuments, force, severalRuns }, context);
-    },
-  });
-}
-
-/**
- * Opens the folders for the files of rows with these labels; undefined without a flag for them. `files` are those of --each, or
- * patterns, if they are known. Throws UsageError, also for a folder inside that one: its files would be inputs of a later command.
- */
-export async function openRowFiles(
-  flags: DocumentFlags,
-  labels: () => Promise<readonly string[]>,
-  files: readonly string[] | undefined,
-  context: Context,
-): Promise<RowFiles | undefined> {
-  const folders = await openFolders(flags, true, context);
-  const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
-  if (roots.length === 0) return undefined;
-  const { RowFiles, RowNames } = await import('../../output-documents/row-files.js');
-  const names = new RowNames(await labels(), files);
-  for (const name of names.inputFolders) {
-    const inputs = await realpath(resolvePath(name, context.cwd, context)).catch(() => undefined);
-    if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
-      throw new UsageError([
-        `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
-      ]);
-  }
-  return new RowFiles(folders, names);
 }

@@ -7,6 +7,7 @@ import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
+import { printValue } from './print-value.js';
 import type { Session } from './session.js';
 
 /** What is printed of a run. */
@@ -63,7 +64,6 @@ export async function printEnd(
   session: Session,
 ): Promise<void> {
   if (pointer !== undefined) {
-    const { printValue } = await import('./print-value.js');
     await printValue(run, format, pointer, session);
   } else if (format === 'json') await printRun(run, format, severalRuns, session);
   else if (format === 'text' && !severalRuns && run.status === 'FINISHED')

@@ -5,7 +5,13 @@ import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { HISTORY_TIMEOUT, History } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { CommandResult, WorkEnding } from '../../outcome/error-data.js';
+import {
+  type CommandResult,
+  describeEnding,
+  errorLine,
+  maskErrorData,
+  type WorkEnding,
+} from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
@@ -13,6 +19,7 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { ResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
+import { printError } from '../../view/errors/print-error.js';
 import {
   type Layout,
   openLayout,
@@ -115,7 +122,6 @@ export async function runCommand(
     const mayHaveSent = session !== undefined && subjects.some(({ id }) => id === undefined);
     const describe = async (finalExit: Exit, failures: readonly Facts[]) => {
       if (finalExit === ExitCode.ok) return undefined;
-      const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
       const ending = { ...ended, runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
       return maskErrorData(describeEnding(ending), secrets);
     };
@@ -125,7 +131,6 @@ export async function runCommand(
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? await describe(finalExit, failures) : undefined;
     if (data !== undefined) {
-      const { errorLine } = await import('../../outcome/error-data.js');
       await stderr.write(errorLine(data));
     }
     return finalExit;
@@ -140,7 +145,6 @@ export async function runCommand(
 /** Prints errors, unless they are data. */
 export async function printErrors(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
   if (errors.length === 0 || context.errorsAsData) return;
-  const { printError } = await import('../../view/errors/print-error.js');
   for (const facts of errors) await printError(facts, color, context);
 }
 

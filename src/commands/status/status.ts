@@ -12,6 +12,7 @@ import { LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
+import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
@@ -86,7 +87,6 @@ async function show(
   history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
   let hasValue = true;
   if (pointer !== undefined) {
-    const { printValue } = await import('../shared/print-value.js');
     hasValue = await printValue(run, format, pointer, session);
     const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);

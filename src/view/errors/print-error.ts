@@ -3,6 +3,7 @@
 import type { Facts } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { ERROR_LABEL, factsOf, formatError } from '../../outcome/describe-error.js';
+import { describeError, errorLine, maskErrorData } from '../../outcome/error-data.js';
 import { exitOfError } from '../../outcome/outcome.js';
 import type { Context, Output } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -34,7 +35,6 @@ export async function printFinalError(
   const { stderr, secrets, errorsAsData } = context;
   const facts = factsOf(error);
   if (errorsAsData) {
-    const { describeError, errorLine, maskErrorData } = await import('../../outcome/error-data.js');
     await stderr.write(errorLine(maskErrorData(describeError(facts), secrets)));
   } else {
     await printError(facts, color, context);
