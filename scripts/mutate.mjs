@@ -27,12 +27,7 @@ const PAIRS = [
   ['indexOf', 'lastIndexOf'],
   ['padStart', 'padEnd'],
 ];
-const MISTAKES = new Map(
-  PAIRS.flatMap(([a, b]) => [
-    [a, b],
-    [b, a],
-  ]),
-);
+const MISTAKES = new Map([...PAIRS, ...PAIRS.map(([a, b]) => [b, a])]);
 const OMITTED_CALLS = /^(trim|trimEnd|filter|sort|reverse|slice|toWellFormed|replace|replaceAll)$/;
 /** A run of the tests that takes longer (ms) never ends: the change was noticed. */
 const TIMEOUT = 600_000;

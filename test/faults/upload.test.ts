@@ -171,10 +171,10 @@ test.skipIf(LACKS.dataBeforeReset).each([
 describe('run: a service that stops reading', () => {
   test('run: an upload without progress is aborted after the stall timeout and retried once, then exits 7 (fault 11)', async () => {
     const service = await scriptedService((_request, reply) => void reply.socket.pause());
-    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
+    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 1_000 } });
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /wfr: error: no data could be sent to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\); no run was created/,
+      /wfr: error: no data could be sent to 127\.0\.0\.1:\d+ for 1\.0s at \d+ % of the body \(2 tries\); no run was created/,
     );
     expect(service.posts().length).toBe(2);
   });
@@ -183,7 +183,7 @@ describe('run: a service that stops reading', () => {
     const service = await scriptedService((_request, reply) => void reply.socket.pause(), {
       tls: certificate('good'),
     });
-    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
+    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 1_000 } });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('no data could be sent');
     expect(service.posts().length).toBe(2);
