@@ -3,13 +3,22 @@
  * that tests can run commands in a context of their own.
  */
 
-import { fstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { fstatSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
+import { delimiter } from 'node:path';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SignalName } from '../exit-code.js';
 import { SecretMask } from '../text/secret-mask.js';
-import { type ExecOptions, type ExecResult, type ExitStatus, exec, loadSpawn, ownCommand } from './exec.js';
+import {
+  type ExecOptions,
+  type ExecResult,
+  type ExitStatus,
+  exec,
+  loadSpawn,
+  makeCommandFolder,
+  ownCommand,
+} from './exec.js';
 import { OutputError } from './system-error.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
@@ -180,9 +189,14 @@ function listenTo(listeners: Partial<Record<NodeJS.Signals, (signal: SignalName)
 
 async function spawnCommand(command: string, args: readonly string[], env: Record<string, string>) {
   const spawn = await loadSpawn(process.platform);
-  // Without a wfr on PATH, or with another one, it is still this one.
+  // Without a wfr on PATH, or with another one, it is still this one, also for what the command starts.
   const [program, ...first] = command === 'wfr' ? await ownCommand() : [command];
-  const child = spawn(program, [...first, ...args], { stdio: 'inherit', env: { ...process.env, ...env } });
+  const folder = await makeCommandFolder().catch(() => '');
+  const { PATH } = process.env;
+  const childEnv = { ...process.env, ...env, ...(PATH && folder && { PATH: folder + delimiter + PATH }) };
+  const child = spawn(program, [...first, ...args], { stdio: 'inherit', env: childEnv });
+  for (const end of ['exit', 'error'])
+    child.on(end, () => readOr(undefined, () => rmSync(folder, { recursive: true, force: true })));
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
   });

@@ -1,5 +1,8 @@
 /** Runs a command, such as the one that prints the access token, and returns its output. */
 
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { untilAborted } from './until-aborted.js';
 
 /** How long a command may run (ms). */
@@ -88,6 +91,18 @@ export async function loadSpawn(platform: NodeJS.Platform) {
 export async function ownCommand(): Promise<[program: string, ...args: string[]]> {
   const { execPath, execArgv, argv } = process;
   return (await isExecutable()) ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
+}
+
+/** Makes a folder with this wfr as the command `wfr`, for shells and, on Windows, for cmd and PowerShell. */
+export async function makeCommandFolder(): Promise<string> {
+  const command = await ownCommand();
+  const folder = mkdtempSync(join(tmpdir(), 'wfr-'));
+  const quote = (text: string, found: string, by: string) =>
+    command.map((word) => text + word.replaceAll(found, by) + text).join(' ');
+  const script = `#!/bin/sh\nexec ${quote("'", "'", "'\\''")} "$@"\n`;
+  writeFileSync(join(folder, 'wfr'), script, { mode: 0o700 });
+  writeFileSync(join(folder, 'wfr.cmd'), `@${quote('"', '%', '%%')} %*\r\n`);
+  return folder;
 }
 
 /** Returns whether wfr is inside the executable; Bun and Deno, which it is never inside, lack the module that tells. */

@@ -1,9 +1,10 @@
 /** What is different on Windows, with its platform in the context of a test that runs anywhere. */
-import { mkdirSync, promises, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { VERSION } from '../../src/platform/context.js';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { folderWith, toPosix } from '../helpers/files.js';
@@ -223,6 +224,16 @@ test('sandbox: the command wfr is this wfr, also without one on PATH', async () 
   const args = ['sandbox', '--slow', '0.01', '--', 'wfr', 'run', SLOW, 'label=x y'];
   const { stdout, exitCode } = await startWfr(args, { PATH: '/nonexistent' }).ended;
   expect({ exitCode, output: JSON.parse(stdout) }).toMatchObject({ exitCode: 0, output: { label: 'x y' } });
+});
+
+test('sandbox: wfr is this wfr for what the command starts, from a folder that is removed with it', async () => {
+  const TMPDIR = temporaryFolder();
+  const inner = "require('child_process').execSync('wfr --version', { stdio: 'inherit' })";
+  const args = ['sandbox', '--', process.execPath, '-e', inner];
+  const { stdout, exitCode } = await startWfr(args, { TMPDIR, TEMP: TMPDIR }).ended;
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${VERSION}\n` });
+  await startWfr(['sandbox', '--', 'none'], { TMPDIR, TEMP: TMPDIR }).ended;
+  expect(readdirSync(TMPDIR)).toEqual([]);
 });
 
 describe('patterns that the shell has not expanded', () => {
