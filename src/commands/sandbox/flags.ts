@@ -11,8 +11,7 @@ its exit code. See docs/sandbox.md for the file of --workflows.
 
 Examples:
   wfr sandbox --list
-  wfr sandbox -- wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
-    invoice@scan.pdf customer=ACME
+  wfr sandbox -- bash
   wfr sandbox --from-profile production -- ./pipeline.sh
   wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh`,
   define(command) {

@@ -1,9 +1,10 @@
 /** `wfr sandbox`: serves the sandbox until a signal, or while a command runs. */
 
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
@@ -113,9 +114,10 @@ async function runCommand(
       throw new UsageError([`${name} cannot be started: ${describeSystemError(error)}`]);
     });
     const end = await child.exited;
-    if (typeof end === 'number' || end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP') return end;
-    // As a shell reports it.
-    return 128 + constants.signals[end];
+    // Another signal as a shell reports it.
+    return typeof end === 'number' || end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP'
+      ? end
+      : 128 + constants.signals[end];
   } finally {
     release();
   }
@@ -151,11 +153,14 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** The document of the examples, where wfr's clone or package is the working folder. */
+const DOCUMENT = 'examples/invoice.pdf';
+
 /** Returns commands to try the sandbox with: two workflows, and the list of all. */
 function examplesText(
   workflows: readonly Workflow[],
   { workflows: file, fromProfile }: SandboxFlags,
-  { platform }: Context,
+  { platform, cwd }: Context,
 ): string {
   const source = Object.entries({ '--workflows': file, '--from-profile': fromProfile }).flatMap(
     ([flag, value]) => (value === undefined ? [] : [flag, value]),
@@ -163,9 +168,13 @@ function examplesText(
   const list = shellCommand(['wfr', 'sandbox', ...source, '--list'], platform);
   const takesDocument = ({ parameters }: Workflow) =>
     [...(parameters?.values() ?? [])].some(({ type }) => type === 'document');
+  const hasDocument = existsSync(join(cwd, DOCUMENT));
   // A command that needs no file works as it stands.
-  const shown = workflows.slice(0, 2).sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)));
-  return [...shown.map(describeWorkflow), `All workflows: ${list}\n`].join('');
+  const shown = workflows
+    .slice(0, hasDocument ? 2 : undefined)
+    .sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)));
+  const text = [...shown.slice(0, 2).map(describeWorkflow), `All workflows: ${list}\n`].join('');
+  return hasDocument ? text.replaceAll('@document.pdf', `@${DOCUMENT}`) : text;
 }
 
 /** Returns short lines, because commands are copied whole from narrow windows. */

@@ -1,6 +1,7 @@
 /** `wfr sandbox -- command`, in the test's process: what the command is given, and which signals it gets. */
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
 
 /** Runs `wfr sandbox -- <command>`; the command ends by the first signal it gets, or when `ended` resolves. */
 async function start(command: readonly string[], options: CliOptions, ended: () => Promise<void>) {
@@ -50,9 +51,9 @@ describe('sandbox -- command, in process', () => {
     [['bash', '-ec', 'wfr --version'], 80, false],
     [['./pipeline.py'], 80, false],
   ])('sandbox: %j with %s columns says what to do in it: %s', async (command, terminal, isTold) => {
-    const { stderr } = await start(command, terminal === undefined ? {} : { terminal }, () =>
-      Promise.resolve(),
-    );
+    const cwd = folderWith({ 'examples/invoice.pdf': '%PDF' });
+    const options = { cwd, ...(terminal !== undefined && { terminal }) };
+    const { stderr } = await start(command, options, () => Promise.resolve());
     const [first, ...examples] = stderr.split('\n');
     expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
@@ -60,10 +61,16 @@ describe('sandbox -- command, in process', () => {
         'greeting v1',
         expect.stringMatching(/^ {2}wfr run \S+ name=text$/),
         'invoice v3',
-        expect.stringMatching(/^ {2}wfr run \S+ invoice@document\.pdf customer=text$/),
+        expect.stringMatching(/^ {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text$/),
         'All workflows: wfr sandbox --list',
         '',
       ]);
+  });
+
+  test('sandbox: where there is no example document, no command that is shown takes one', async () => {
+    const { stderr } = await start(['bash'], { terminal: 80 }, () => Promise.resolve());
+    expect(stderr).toMatch(/\ngreeting v1\n.*\nfailing v1\n.*\n.*\nAll workflows: /);
+    expect(stderr).not.toContain('@');
   });
 
   test.each<[signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', where: string, outcome: string, options: CliOptions]>([
