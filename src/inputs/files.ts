@@ -146,9 +146,13 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    throw toFileError(path, error);
+    throw toFileError(path, error, path, relativityOf(base, context));
   }
 }
+
+/** Says what paths are relative to, unless it is the working folder. */
+const relativityOf = (base: string, { cwd }: Context) =>
+  base === cwd ? '' : `; paths are relative to ${base}`;
 
 /** Yields the chunks of a stream. Throws InputError if it cannot be read. */
 async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string) {
@@ -221,7 +225,7 @@ export async function assertReadable(
   // Before anything there is opened, which could be a pipe or a device.
   if (within !== undefined) {
     const target = await realpath(absolute).catch((error) => {
-      throw toFileError(path, error);
+      throw toFileError(path, error, path, relativityOf(base, context));
     });
     assertInside(target, path, within);
   }

@@ -164,6 +164,7 @@ describe('batch: paths in a table', () => {
       const { exitCode, stderr } = await runTable({ 'rows.csv': 'x@\ndangling.pdf\n' }, ['--check']);
       expect(exitCode).toBe(2);
       expect(stderr).toContain('data/rows.csv:2: x@dangling.pdf: no such file (ENOENT)');
+      expect(stderr).toMatch(/\(ENOENT\); paths are relative to \S+data\n/);
     },
   );
 
@@ -185,7 +186,7 @@ describe('batch: paths in a table', () => {
     const outside =
       'is outside the working folder; to allow files of another folder, use --files-under <folder>';
     expect(stderr).toContain(`standard input:4: x@/etc/hostname: ${outside}`);
-    expect(stderr).toContain('standard input:5: x@../x.pdf: no such file (ENOENT)');
+    expect(stderr).toContain('standard input:5: x@../x.pdf: no such file (ENOENT)\n');
     expect(stderr).not.toMatch(/input:[23]/);
   });
 
