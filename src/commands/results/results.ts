@@ -15,6 +15,7 @@ import { shownState } from '../../runs/log/reduce.js';
 import { writtenTable } from '../../table/table.js';
 import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -55,7 +56,13 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         ]),
       reports: () => reports.open(),
     });
-    const joined = await joinFiles(files, context.uid);
+    const joined = await joinFiles(files, context.uid).catch(async (error) => {
+      // Those of a table are beside it.
+      const beside = names.map((name) => `${name}.*.results.jsonl`);
+      const found = await expandPatterns(beside, context).catch(() => []);
+      const isUsage = found.length > 0 && error instanceof UsageError;
+      throw isUsage ? new UsageError(error.problems, shellCommand(['wfr', 'results', ...found])) : error;
+    });
     const { isMixed, problems, absent } = joined;
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
     const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
@@ -63,9 +70,11 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     // With JSON, the counts are in the result or in the error.
     if (!isMixed && (!hasRows || !context.errorsAsData)) {
       const { env, secrets } = context;
+      // On a terminal, the rows follow, and have their reasons.
+      const shown = hasRows && context.stdout.isTerminal ? { ...summary, reasons: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
-      const lines = formatBatchSummary(summary, style, width);
+      const lines = formatBatchSummary(shown, style, width);
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
     }
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);

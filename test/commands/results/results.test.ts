@@ -165,6 +165,29 @@ describe('results', () => {
   });
 });
 
+test('results: of a table, the error names the results file beside it', async () => {
+  const cwd = folderWith({ 'out.csv': 'a\n1\n', 'out.csv.w.results.jsonl': HEAD });
+  expect(await runCli(['results', 'out.csv'], { cwd })).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('\n  See: wfr results out.csv.w.results.jsonl\n'),
+  });
+});
+
+test('results: before rows on a terminal, the summary has no reasons, which the rows have', async () => {
+  const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
+  const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
+  const rows = ['results', 'out.jsonl', '-o', 'csv'];
+  const piped = await runCli(rows, { cwd });
+  const shown = await runCli(rows, { cwd, stdoutTerminal: 80 });
+  expect(piped.stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
+  expect(shown.stderr).toContain('1 row: 1 rejected\n');
+  expect(shown).toEqual({
+    ...piped,
+    stderr: expect.not.stringContaining('row 1: no'),
+    clock: expect.anything(),
+  });
+});
+
 test('results: the summary is colored and fits the window on a terminal, and is plain in a pipe', async () => {
   const reason = 'a reason that is longer than forty columns are wide';
   const events = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
