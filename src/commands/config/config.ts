@@ -24,7 +24,7 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
-import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
+import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -226,7 +226,8 @@ function describeLocation(location: TokenLocation, context: Context): string {
     case 'variable':
       return '(hidden)';
     case 'file':
-      return `(hidden, in ${location.path === '-' ? 'standard input' : location.path})`;
+      if (location.path === '-') return '(hidden, in standard input)';
+      return `(hidden, in ${location.path}${existsSync(resolvePath(location.path, context.cwd, context)) ? '' : ', which does not exist'})`;
     case 'command':
       return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
   }

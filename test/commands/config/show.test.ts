@@ -141,7 +141,7 @@ describe('wfr config show', () => {
     };
     const variables = [
       ['WFR_TOKEN', '(hidden)'],
-      ['WFR_TOKEN_FILE', '(hidden, in /tok)'],
+      ['WFR_TOKEN_FILE', '(hidden, in /tok, which does not exist)'],
     ];
     const profile = ['config.json:7', '(hidden, printed by pass …)'];
     const overridden = ([source, value]: string[]) => ` overrides ${value} (${source})`;
@@ -154,9 +154,12 @@ describe('wfr config show', () => {
       ...variables.map(overridden),
     ]);
     expect(await sources('--token-file', 'x')).toEqual([
-      'token (hidden, in x) (--token-file)',
+      'token (hidden, in x, which does not exist) (--token-file)',
       ...[...variables, profile].map(overridden),
     ]);
+    expect((await sources('--token-file', world.path))?.[0]).toBe(
+      `token (hidden, in ${world.path}) (--token-file)`,
+    );
     const { stdout } = await runCli(['config', 'show', '--no-token'], world);
     expect(stdout).toContain('Not set: token (--no-token), ');
   });
@@ -199,7 +202,7 @@ describe('wfr config show', () => {
       interval: { value: '1s', source: '--interval' },
       maxInterval: { value: '5s', source: '--max-interval' },
       timeout: { value: '9s', source: '--timeout' },
-      token: { value: '(hidden, in x)', source: '--token-file' },
+      token: { value: '(hidden, in x, which does not exist)', source: '--token-file' },
     });
     const empty = { WFR_BASE_URL: '', WFR_ALLOW_HTTP: '', WFR_WORKFLOW_ID_FIELD: '', WFR_TOKEN: '' };
     expect((await shown([], empty)).settings.baseUrl.value).toBe('https://h.example/v1');
