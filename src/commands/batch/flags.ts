@@ -8,13 +8,13 @@ export const BATCH: CommandEntry = {
   help: `
 The results file records every step of every row: the same command, run again,
 continues after any interruption and sends no row twice. The header of a table
-has the names of inputs with their separators: customer,amount:=,invoice@. Look
-for the run of an unknown row in the service first. docs/batch.md has the rest.
+has the names of inputs with their separators: customer,amount:=,invoice@.
+docs/batch.md has the rest.
 
 Examples:
-  wfr batch invoice --each invoice scans/inv-*.pdf
-  wfr batch invoice --rows customers.csv --check
-  wfr batch invoice --rows customers.csv -i region=EU --limit 5`,
+  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --each invoice scans/inv-*.pdf
+  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --rows customers.csv --check
+  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --rows customers.csv -i to=EU`,
   define(command) {
     command
       .description('Trigger a run for each row of a table or each file, and wait for them to end.')
