@@ -152,7 +152,7 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'NAME', text: (run) => cell(nameInList(run)), isCutAtStart: true },
+    { header: 'NAME', text: (run) => cell(nameInList(run, layout)), isCutAtStart: true },
     { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()), isOptional: true },
   ];
   if (hasServices(runs)) {
@@ -162,8 +162,12 @@ function formatRuns(
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;
 }
 
-/** Returns the workflow, and the label if there is one; a workflow without a name is told by the start of its UUID. */
-function nameInList({ workflow, workflowName, version, label }: ListedRun): string {
+/** The columns that a workflow and a label need. */
+const ROOM_FOR_BOTH = 60;
+
+/** Returns the workflow and the label, or in a narrow window the label alone; a workflow without a name is told by the start of its UUID. */
+function nameInList({ workflow, workflowName, version, label }: ListedRun, { width }: Layout): string {
+  if (label && width > 0 && width < ROOM_FOR_BOTH) return label;
   const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
   return label ? `${name}: ${label}` : name;
 }

@@ -123,6 +123,13 @@ describe('history: the table', () => {
     expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +NAME.*\n.*\n.* {2}…\S*5\.pdf/);
   });
 
+  test('a narrow window shows the label without the workflow', async () => {
+    const { history } = past(RUNS);
+    const shown = linesOf(stripVTControlCharacters((await history([], { stdoutTerminal: 50 })).stdout));
+    expect(shown[2]).toMatch(/^40fa8c1e {2}PENDING {3}billing v2 +12s$/);
+    expect(shown[3]).toMatch(/^30fa8c1e {2}RUNNING {3}…?[^:]*:12 \(Smith & Sons, Inc\.\) {2}12m$/);
+  });
+
   test('a secret in a label is masked, also where the cell is cut', async () => {
     const { history } = past([{ id: 'a', label: `row of ${'top-secret-token'}` }]);
     const options = { env: { WFR_TOKEN: 'top-secret-token', WFR_BASE_URL: BASE } };
