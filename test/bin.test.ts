@@ -145,7 +145,9 @@ describe('wfr: the exit codes of a real process', () => {
       wfr.child.kill(signal);
       const result = await wfr.ended;
       expect(result).toMatchObject({ signal, exitCode: code });
-      expect(result.stderr).toMatch(/Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/);
+      expect(result.stderr).toMatch(
+        /^Run (\S+)[\s\S]*Interrupted; the run continues\.\nTo watch it: wfr watch \1\n$/,
+      );
     },
   );
 

@@ -2,7 +2,7 @@
 import { cancelled, type FurtherFacts, InterruptedError, WfrError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import { formatDuration } from '../text/quantity.js';
-import { shellCommand } from '../text/shell-quote.js';
+import { commandOfRuns } from '../text/shell-quote.js';
 import type { HttpError } from './http-error.js';
 import { excerptOf, requestIdOf } from './response-facts.js';
 
@@ -250,7 +250,7 @@ export function interruptedTrigger(signal: SignalName, sendState: SendState, evi
 
 /** Returns the command that shows a run. */
 export function statusCommand(id: string): string {
-  return shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);
+  return commandOfRuns('status', [], [id]);
 }
 
 /** Returns what is known of a run that may exist. */

@@ -13,6 +13,17 @@ export function shellCommand(args: readonly string[], platform: NodeJS.Platform 
     : `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`;
 }
 
+/** Returns the command line of a command of wfr for these runs. */
+export function commandOfRuns(
+  command: string,
+  flags: readonly string[],
+  ids: readonly string[],
+  platform?: NodeJS.Platform,
+): string {
+  const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
+  return shellCommand(['wfr', command, ...flags, ...separator, ...ids], platform);
+}
+
 /**
  * Returns whether shellCommand quotes a text exactly. No shell shows or takes all control, invisible, private and
  * unassigned characters, and half surrogate pairs; the expression for them is built only for text beyond ASCII.

@@ -508,7 +508,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
       'The request was sent; waiting up to 10s for the run id; Ctrl-C again exits at once\n',
     );
     expect(stderr).toContain('Run run-1 (version v1)\n');
-    expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
+    expect(stderr).toContain('Interrupted; the run continues.\nTo watch it: wfr watch run-1\n');
     expect(requests.length).toBe(1);
   });
 
@@ -626,7 +626,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
       expect(stderr).toContain(
         `The request was sent; waiting up to 2.0s for the run id; ${signal} again exits at once\n`,
       );
-      expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
+      expect(stderr).toContain('Interrupted; the run continues.\nTo watch it: wfr watch run-1\n');
     });
 
     test(`run: ${signal} after a complete request ends wfr after 2 s without a response, and warns that a run may exist`, async () => {

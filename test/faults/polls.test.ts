@@ -601,7 +601,7 @@ describe('run: Ctrl-C while watching', () => {
     );
     expect(elapsed()).toBeLessThan(100);
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
-    expect(stderr.endsWith(`Interrupted; run run-1 continues.\n${RESUME}`)).toBe(true);
+    expect(stderr.endsWith(`Interrupted; the run continues.\n${RESUME}`)).toBe(true);
   });
 
   test('run: Ctrl-C between two polls exits 130 (fault 63)', async () => {

@@ -115,7 +115,7 @@ describe('terminal', () => {
     await screen.waitFor(/RUNNING/);
     screen.press('C-c');
     const text = await screen.waitFor(/Interrupted(.|\n)*\$$/);
-    expect(text).toContain(`\nInterrupted; run ${ID} continues.\nTo watch it: wfr watch ${ID}\n`);
+    expect(text).toContain(`\nInterrupted; the run continues.\nTo watch it: wfr watch ${ID}\n`);
     expect(spinners(text)).toEqual([]);
     expect(screen.cursorIsVisible).toBe(true);
     screen.typeLine('echo code $?');

@@ -10,7 +10,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
+import { commandOfRuns } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
@@ -125,14 +125,11 @@ function statusCommand(
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
   const withoutSlash = (url: string) => url.replace(/\/+$/, '');
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
-  const separator = named.some((id) => id.startsWith('-')) ? ['--'] : [];
   const flags = [
     ...(name === undefined ? [] : ['--profile', name]),
     ...(isElsewhere || hasServices(runs) ? ['--base-url', first.baseUrl] : []),
   ];
-  return context.secrets.mask(
-    `  ${shellCommand(['wfr', 'status', ...flags, ...separator, ...named], context.platform)}`,
-  );
+  return context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`);
 }
 
 const hasServices = (runs: readonly ListedRun[]) => new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;

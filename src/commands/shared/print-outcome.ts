@@ -15,7 +15,7 @@ import {
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
-import { isCopyable, shellCommand } from '../../text/shell-quote.js';
+import { commandOfRuns, isCopyable } from '../../text/shell-quote.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { ShowFlags } from './output-flags.js';
 import type { PrintOptions } from './print-run.js';
@@ -42,9 +42,7 @@ export function watchCommand(
   { settings: { resumeFlags, platform }, savedFlags = () => [] }: ResumePlan,
   others: readonly string[] = [],
 ): string {
-  const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
-  const flags = [...resumeFlags, ...others, ...savedFlags(ids)];
-  return shellCommand(['wfr', 'watch', ...flags, ...separator, ...ids], platform);
+  return commandOfRuns('watch', [...resumeFlags, ...others, ...savedFlags(ids)], ids, platform);
 }
 
 /**
@@ -103,8 +101,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   const isOver = run !== undefined && hasEnded(run);
   const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {
-    if (!severalRuns)
-      reporter.block([`Interrupted; run ${sanitize(id)} ${isOver ? 'has ended' : continuesText(run)}.`]);
+    if (!severalRuns) reporter.block([`Interrupted; the run ${isOver ? 'has ended' : continuesText(run)}.`]);
   } else if (error !== undefined) {
     reporter.error(error);
     if (error.code !== 'no-such-run' && state !== 'lost')

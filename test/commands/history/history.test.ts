@@ -323,7 +323,7 @@ describe('history: a disk that does not respond', () => {
     const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
     const { exitCode, stderr } = await start(['run', 'w', 'a=1'], { signals, onOutput });
     expect(exitCode).toBe(143);
-    expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
+    expect(stderr).toContain('Interrupted; the run continues.\nTo watch it: wfr watch run-1\n');
   });
 });
 

@@ -150,29 +150,33 @@ describe('run: signals', () => {
       onOutput: (text) => text.includes('RUNNING  1 of 10') && signals.raise('SIGINT'),
     });
     expect(result.exitCode).toBe(130);
-    const id = /Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/.exec(result.stderr)?.[1];
+    const id = /^Interrupted; the run continues\.\nTo watch it: wfr watch (\S+)\n$/m.exec(result.stderr)?.[1];
     const watched = await runCli(['watch', id ?? ''], { env, clock });
     expect(watched.exitCode).toBe(0);
     expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });
   });
 
-  test.each([[[]], [['-q']]])(
-    'run: Ctrl-C on a terminal (%j) leaves the watch command once',
-    async (flags) => {
+  test.each<[flags: string[], columns: number]>([
+    [[], 120],
+    [[], 40],
+    [['-q'], 120],
+  ])(
+    'run: Ctrl-C on a terminal (%j) of %i columns leaves the watch command once',
+    async (flags, terminal) => {
       const { env, clock } = await startTestSandbox();
       const signals = new Signals();
       const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags], {
         env,
         clock,
         signals,
-        terminal: 120,
+        terminal,
         onOutput: (text) => text.includes('Run ') && setImmediate(() => signals.raise('SIGINT')),
       });
       expect(exitCode).toBe(130);
       // Without the lines that go with the live line.
       const left = stripVTControlCharacters(stderr.replaceAll(/\u001b\[\?7l.*?\u001b\[\?7h/g, ''));
       expect(left.match(/To watch it: wfr watch/g)).toHaveLength(1);
-      expect(left).toMatch(/Interrupted; run \S+ .*\nTo watch it: wfr watch \S+\n/);
+      expect(left).toMatch(/Interrupted; the run .*\nTo watch it: wfr watch \S+\n/);
     },
   );
 });

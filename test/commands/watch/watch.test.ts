@@ -115,7 +115,7 @@ describe('watch: the interval of polls', () => {
     const signals = new Signals();
     const onOutput = (text: string) => text.includes('finished') && signals.raise('SIGINT');
     const one = await runCli(['watch', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, signals, onOutput });
-    expect(one.stderr).toContain('Interrupted; run run-1 may still be running.\n');
+    expect(one.stderr).toContain('Interrupted; the run may still be running.\n');
     const texts = [
       watched.stderr,
       status.stderr,
