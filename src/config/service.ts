@@ -2,6 +2,7 @@
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
+import { toArgs } from '../text/shell-quote.js';
 import { baseUrlProblem, isLoopback, parseUrl, redactUrl, stripBrackets } from '../text/url.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
@@ -88,19 +89,10 @@ function findWarnings({ protocol, hostname, host }: URL, { env }: Context): stri
 }
 
 function findResumeFlags(flags: ServiceFlags): string[] {
-  const { baseUrl, profile, allowHttp, tokenFile, headerFile, caFile } = flags;
-  const values = {
-    '--base-url': baseUrl,
-    '--profile': profile,
-    '--allow-http': allowHttp,
-    '--token-file': tokenFile === '-' ? undefined : tokenFile,
-    '--no-token': flags.token === false,
-    '--header-file': headerFile,
-    '--cacert': caFile,
-  };
-  return Object.entries(values).flatMap(([flag, value]) =>
-    typeof value === 'string' ? [flag, value] : value === true ? [flag] : [],
-  );
+  const { baseUrl, profile, allowHttp, tokenFile: token, headerFile, caFile: cacert } = flags;
+  const tokenFile = token === '-' ? undefined : token;
+  const noToken = flags.token === false || undefined;
+  return toArgs({ baseUrl, profile, allowHttp, tokenFile, noToken, headerFile, cacert });
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -190,8 +190,9 @@ function listenTo(listeners: Partial<Record<NodeJS.Signals, (signal: SignalName)
 async function spawnCommand(command: string, args: readonly string[], env: Record<string, string>) {
   const spawn = await loadSpawn(process.platform);
   // Without a wfr on PATH, or with another one, it is still this one, also for what the command starts.
-  const [program, ...first] = command === 'wfr' ? await ownCommand() : [command];
-  const folder = await makeCommandFolder().catch(() => '');
+  const own = await ownCommand();
+  const [program, ...first] = command === 'wfr' ? own : [command];
+  const folder = readOr('', () => makeCommandFolder(own));
   const { PATH } = process.env;
   const childEnv = { ...process.env, ...env, ...(PATH && folder && { PATH: folder + delimiter + PATH }) };
   const child = spawn(program, [...first, ...args], { stdio: 'inherit', env: childEnv });

@@ -93,9 +93,8 @@ export async function ownCommand(): Promise<[program: string, ...args: string[]]
   return (await isExecutable()) ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
 }
 
-/** Makes a folder with this wfr as the command `wfr`, for shells and, on Windows, for cmd and PowerShell. */
-export async function makeCommandFolder(): Promise<string> {
-  const command = await ownCommand();
+/** Makes a folder with a command line as the command `wfr`, for shells and, on Windows, for cmd and PowerShell. */
+export function makeCommandFolder(command: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'wfr-'));
   const quote = (text: string, found: string, by: string) =>
     command.map((word) => text + word.replaceAll(found, by) + text).join(' ');

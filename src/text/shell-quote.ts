@@ -24,6 +24,14 @@ export function commandOfRuns(
   return shellCommand(['wfr', command, ...flags, ...separator, ...ids], platform);
 }
 
+/** Returns flags with their values as arguments. */
+export function toArgs(flags: Record<string, string | boolean | readonly string[] | undefined>): string[] {
+  return Object.entries(flags).flatMap(([name, values = []]) => {
+    const flag = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
+    return [values].flat().flatMap((value) => (typeof value === 'string' ? [flag, value] : flag));
+  });
+}
+
 /**
  * Returns whether shellCommand quotes a text exactly. No shell shows or takes all control, invisible, private and
  * unassigned characters, and half surrogate pairs; the expression for them is built only for text beyond ASCII.

@@ -19,14 +19,13 @@ export function runSummary(
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
-  const age = ageOf(run.createdAt ?? '', now);
   const rows = {
     run: run.id,
     status: run.status,
     steps: steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`,
     'failed at': run.error?.step,
     message: run.error?.message,
-    created: age === undefined ? run.createdAt : formatAge(age),
+    created: ageText(run.createdAt, now) ?? run.createdAt,
     ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
@@ -43,10 +42,10 @@ export function runSummary(
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */
 const MAX_AHEAD = 60_000;
 
-/** Returns how long ago a time was (ms); undefined for what is no time, or is far ahead of this machine's clock. */
-export function ageOf(time: string, now: number): number | undefined {
+/** Returns how long ago a time was; undefined for what is no time, or is far ahead of this machine's clock. */
+export function ageText(time = '', now: number): string | undefined {
   const age = now - parseTime(time);
-  return age >= -MAX_AHEAD ? age : undefined;
+  return age >= -MAX_AHEAD ? formatAge(age) : undefined;
 }
 
 /** The order in which statuses are counted; others come last. */

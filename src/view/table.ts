@@ -4,12 +4,11 @@ import textWidth from 'string-width';
 import type { PastRun } from '../history/history.js';
 import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { wrapLines } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
-import { ageOf } from './summary.js';
+import { ageText } from './summary.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -125,10 +124,7 @@ export function layOutRuns(
     { header: 'STEPS', text: ({ run }) => (run === undefined ? '' : stepsOf(run)) },
     {
       header: 'AGE',
-      text: ({ run }) => {
-        const age = ageOf(run?.createdAt ?? '', now);
-        return age === undefined ? '' : formatAge(age).replace(' ago', '');
-      },
+      text: ({ run }) => ageText(run?.createdAt, now)?.replace(' ago', '') ?? '',
     },
     {
       header: 'NAME',

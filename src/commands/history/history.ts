@@ -8,9 +8,8 @@ import { History, idShortener, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns } from '../../text/shell-quote.js';
+import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
@@ -20,6 +19,7 @@ import {
   type PresentationFlags,
   statusPaint,
 } from '../../view/presentation.js';
+import { ageText } from '../../view/summary.js';
 import { type Column, layOutTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 
@@ -125,10 +125,8 @@ function statusCommand(
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
   const withoutSlash = (url: string) => url.replace(/\/+$/, '');
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
-  const flags = [
-    ...(name === undefined ? [] : ['--profile', name]),
-    ...(isElsewhere || hasServices(runs) ? ['--base-url', first.baseUrl] : []),
-  ];
+  const baseUrl = isElsewhere || hasServices(runs) ? first.baseUrl : undefined;
+  const flags = toArgs({ profile: name, baseUrl });
   return context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`);
 }
 
@@ -150,7 +148,11 @@ function formatRuns(
       paint: ({ status }) => statusPaint(status, layout.style),
     },
     { header: 'NAME', text: (run) => cell(nameInList(run, layout)), isCutAtStart: true },
-    { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()), isOptional: true },
+    {
+      header: 'AGE',
+      text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',
+      isOptional: true,
+    },
   ];
   if (hasServices(runs)) {
     const text = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
@@ -170,8 +172,3 @@ function nameInList({ workflow, workflowName, version, label }: ListedRun, { wid
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
-
-function ageOf(triggered: string, now: number): string {
-  const time = Date.parse(triggered);
-  return Number.isNaN(time) ? '-' : formatAge(now - time).replace(' ago', '');
-}

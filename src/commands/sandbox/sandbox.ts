@@ -23,7 +23,7 @@ import {
 } from '../../sandbox/workflow.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
+import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
 
 /** The raw flags. */
@@ -162,9 +162,7 @@ function examplesText(
   { workflows: file, fromProfile }: SandboxFlags,
   { platform, cwd }: Context,
 ): string {
-  const source = Object.entries({ '--workflows': file, '--from-profile': fromProfile }).flatMap(
-    ([flag, value]) => (value === undefined ? [] : [flag, value]),
-  );
+  const source = toArgs({ workflows: file, fromProfile });
   const list = shellCommand(['wfr', 'sandbox', ...source, '--list'], platform);
   const takesDocument = ({ parameters }: Workflow) =>
     [...(parameters?.values() ?? [])].some(({ type }) => type === 'document');

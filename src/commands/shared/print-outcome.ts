@@ -15,7 +15,7 @@ import {
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns, isCopyable } from '../../text/shell-quote.js';
+import { commandOfRuns, isCopyable, toArgs } from '../../text/shell-quote.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { ShowFlags } from './output-flags.js';
 import type { PrintOptions } from './print-run.js';
@@ -75,14 +75,6 @@ export function resumeOf(
     resume: watchCommand(ids, plan, others),
     resumeHints: secrets.map((secret) => `To resume, add ${secret}.`),
   };
-}
-
-/** Returns flags with their values as arguments. */
-function toArgs(flags: Record<string, string | boolean | readonly string[] | undefined>): string[] {
-  return Object.entries(flags).flatMap(([name, values = []]) => {
-    const flag = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
-    return [values].flat().flatMap((value) => (typeof value === 'string' ? [flag, value] : flag));
-  });
 }
 
 /** Returns whether watching a run again may show its end. */

@@ -10,6 +10,7 @@ import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { formatDuration } from '../../text/quantity.js';
+import { toArgs } from '../../text/shell-quote.js';
 import { statusPaint } from '../../view/presentation.js';
 import { countStatuses } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
@@ -51,7 +52,7 @@ async function planWatch(
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) documents?.runFolder(id);
   const savedFlags = (some: readonly string[]) => [
-    ...(outputs === undefined ? [] : ['--save-outputs', outputs.folder]),
+    ...toArgs({ saveOutputs: outputs?.folder }),
     ...(documents?.flagsFor(some) ?? (flags.force === true ? ['--force'] : [])),
   ];
   const saveOutput = outputs && outputSaver(ids, outputs);
