@@ -16,7 +16,7 @@ $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 Examples:
   wfr history --status failed
   wfr watch @last
-  wfr history --json | jq -r '.[] | select(.status == "FAILED").id'`,
+  wfr history -o json | jq -r '.[] | select(.status == "FAILED").id'`,
   define(command) {
     command
       .description('List the runs that you triggered on this machine, latest first.')

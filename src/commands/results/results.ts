@@ -71,7 +71,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (!isMixed && (!hasRows || !context.errorsAsData)) {
       const { env, secrets } = context;
       // On a terminal, the rows follow, and have their reasons.
-      const shown = hasRows && context.stdout.isTerminal ? { ...summary, reasons: [] } : summary;
+      const shown = hasRows && context.stdout.isTerminal ? { ...summary, reasons: [], next: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);

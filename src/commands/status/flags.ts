@@ -7,7 +7,7 @@ export const STATUS: CommandEntry = {
   help: `
 Examples:
   wfr status "$id"
-  wfr status --json "$id" | jq -r .status
+  wfr status -o json "$id" | jq -r .status
   wfr status --exit-status "$id" && echo "finished"`,
   define(command) {
     command

@@ -70,6 +70,9 @@ describe('help', () => {
     expect(flags.length).toBeLessThanOrEqual(10);
     const examples = lines.slice(lines.findIndex((line) => line.startsWith('Example')) + 1, -2);
     expect(examples.length).toBeLessThanOrEqual(3);
+    const names = new Set(flags.join().match(/(?<=[ ,])--?[a-z][\w-]*/g));
+    for (const [flag] of examples.join('\n').matchAll(/(?<=^.*wfr [^|]*)(?<= )--?[a-z][\w-]*/gm))
+      if (command !== 'config') expect(names).toContain(flag);
     expect(lines.at(-1)).toBe(`More: wfr ${command} --help`);
     const long = (await runCli([...command.split(' '), '--help'])).stdout;
     for (const flag of flags) expect(long).toContain(/--[\w-]+/.exec(flag)?.[0]);
