@@ -146,12 +146,12 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    throw toFileError(path, error, path, relativityOf(base, context));
+    throw toFileError(path, error, path, describeBase(base, context));
   }
 }
 
 /** Says what paths are relative to, unless it is the working folder. */
-const relativityOf = (base: string, { cwd }: Context) =>
+const describeBase = (base: string, { cwd }: Context) =>
   base === cwd ? '' : `; paths are relative to ${base}`;
 
 /** Yields the chunks of a stream. Throws InputError if it cannot be read. */
@@ -225,7 +225,7 @@ export async function assertReadable(
   // Before anything there is opened, which could be a pipe or a device.
   if (within !== undefined) {
     const target = await realpath(absolute).catch((error) => {
-      throw toFileError(path, error, path, relativityOf(base, context));
+      throw toFileError(path, error, path, describeBase(base, context));
     });
     assertInside(target, path, within);
   }

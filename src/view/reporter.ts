@@ -11,7 +11,7 @@ import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { errorText } from './errors/print-error.js';
-import { createStyle, type Paint, type Presentation, type Style } from './presentation.js';
+import { createStyle, LIVE_MARGIN, type Paint, type Presentation, type Style } from './presentation.js';
 import type {
   BatchCounts,
   BatchProgress,
@@ -124,11 +124,12 @@ export class Reporter {
     this.notice(`Run ${this.style.bold(sanitize(id))}${sanitize(detail)}`);
   }
 
-  /** Shows how to watch a run again: of one that is watched below the live line, which goes with the run, where there is room. */
+  /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
   resumable(watch: string, isWatched: boolean): void {
     const text = `To watch it: ${watch}`;
     const { live, canContinue } = this.presentation;
-    if (!isWatched || !live) this.continuation(text, { isDim: true });
+    const isBelow = isWatched && live && text.length <= this.context.stderr.columns - LIVE_MARGIN;
+    if (!isBelow) this.continuation(text, { isDim: true });
     else if (canContinue) this.runs?.resumable(text);
   }
 

@@ -45,11 +45,11 @@ function frames(stderr: string): string[] {
 
 describe('live line', () => {
   test.each([
-    [80, true],
-    [40, false],
+    [80, 1],
+    [40, 0],
   ])(
-    'live line: at %i columns, the watch command is below the line (%j, where it fits), and goes with it',
-    async (terminal, fits) => {
+    'live line: at %i columns, the watch command goes with the line if it fits, else it stays above',
+    async (terminal, below) => {
       const id = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
       const runs = [aRun(), aRun(), aFinishedRun()].map((run) => ({ ...run, id }));
       const { baseUrl } = await scriptedService((_request, { send }) => send(200, runs.shift()));
@@ -58,7 +58,7 @@ describe('live line', () => {
       const command = `To watch it: wfr watch ${id}`;
       const isBelow = stderr.includes(`\n  \u001b[?7l${command}\u001b[?7h`);
       const isAbove = stderr.includes(`${command}\n`);
-      expect([isBelow, isAbove]).toEqual([fits, false]);
+      expect([isBelow, isAbove]).toEqual([below === 1, below === 0]);
     },
   );
 
