@@ -10,7 +10,7 @@ import { NetworkError, NotTriggeredError, RESEND_503_HINT } from '../service/err
 import { HttpError } from '../service/http-error.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
-import { AwakeTime } from '../service/time-limits.js';
+import { type AwakeTime, startAwakeTime } from '../service/time-limits.js';
 import { formatDuration } from '../text/quantity.js';
 import { isTooBusy, RateLimiter } from './rate-limiter.js';
 
@@ -203,7 +203,7 @@ export class Gate implements RequestGate {
 
   #stayBusy(status: number): void {
     if (this.givenUp.aborted) return;
-    this.#busy ??= { status, awake: new AwakeTime(this.options.clock) };
+    this.#busy ??= { status, awake: startAwakeTime(this.options.clock) };
     if (this.#busy.awake.elapsed() >= MAX_OUTAGE) this.#giveUp(tooBusy(this.#cause, status));
   }
 
@@ -259,7 +259,7 @@ function isRejection(error: Facts | undefined): boolean {
 function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   let end = () => {};
   const over = new Promise<void>((resolve) => (end = resolve));
-  return { probe, awake: new AwakeTime(clock), attempts: 0, over, end };
+  return { probe, awake: startAwakeTime(clock), attempts: 0, over, end };
 }
 
 /** Returns the error of the rows that wait when the batch gives up. */

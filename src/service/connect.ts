@@ -59,116 +59,120 @@ interface Target {
 const hostOf = ({ host, port }: Target) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
 
-/** Opens connections to the origin of a route. */
-export class Connector {
+/**
+ * Returns a function that opens a connection to the origin of a route. It throws NetworkError, or the signal's reason as
+ * soon as it aborts.
+ */
+export function connector({ origin, proxy, tls }: Route, clock: Clock) {
+  const { ca, clientCertificate, readSystemCertificates } = tls;
   /** The user's trusted certificates, Node's (undefined, with NODE_EXTRA_CA_CERTS) and the system's, in this order. */
-  readonly #stores: readonly (() => Promise<(string | Buffer)[] | undefined>)[];
-  readonly #contexts = new Map<string, Promise<SecureContext | undefined>>();
+  const stores: (() => Promise<(string | Buffer)[] | undefined>)[] = [
+    ...(ca === undefined ? [] : [async () => [ca]]),
+    async () => undefined,
+    readSystemCertificates,
+  ];
+  const contexts = new Map<string, Promise<SecureContext | undefined>>();
   /** The store that had the issuer of a host. */
-  readonly #known = new Map<string, number>();
+  const known = new Map<string, number>();
 
-  constructor(
-    private readonly route: Route,
-    private readonly clock: Clock,
-  ) {
-    const { ca, readSystemCertificates } = route.tls;
-    this.#stores = [
-      ...(ca === undefined ? [] : [async () => [ca]]),
-      async () => undefined,
-      readSystemCertificates,
-    ];
-  }
+  const createContext = async (store: number, isProxy: boolean) => {
+    const trusted = await stores[store]?.();
+    const own = isProxy ? undefined : clientCertificate;
+    if (trusted === undefined && own === undefined) return undefined;
+    const { createSecureContext } = await import('node:tls');
+    // As in curl, a trusted certificate need not be that of a root.
+    return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
+  };
 
-  /** Throws NetworkError, or the signal's reason as soon as it aborts. */
-  async open(signal: AbortSignal): Promise<Socket> {
-    const { origin, proxy } = this.route;
-    const secure = origin.protocol === 'https:';
-    const port = Number(origin.port) || (secure ? 443 : 80);
-    const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
-    const openPlain = () =>
-      proxy === undefined ? openTcp(target, signal) : this.#openTunnel(proxy, target, signal);
-    const socket = secure ? await this.#openTls(target, openPlain, signal) : await openPlain();
-    return delayWriteErrors(socket, this.clock);
-  }
+  /** Returns the context of a store, which is made once: that of a system takes longer than a connection. */
+  const secureContextOf = (store: number, isProxy: boolean) => {
+    const key = `${store} ${isProxy}`;
+    const context = contexts.get(key) ?? createContext(store, isProxy);
+    contexts.set(key, context);
+    return context;
+  };
 
   /**
-   * Opens TLS over a socket of `openPlain`, each time with another store of certificates, until one has the issuer: a later
-   * store is loaded only then, so most connections cost nothing more.
+   * Opens a secure hop over a socket of `openPlain`, each time with another store of certificates, until one has the issuer:
+   * a later store is loaded only then, so most connections cost nothing more.
    */
-  async #openTls(target: Target, openPlain: () => Promise<Socket>, signal: AbortSignal): Promise<Socket> {
+  const openHop = async (
+    target: Target,
+    isSecure: boolean,
+    openPlain: () => Promise<Socket>,
+    signal: AbortSignal,
+  ) => {
+    if (!isSecure) return openPlain();
     const { connect: connectTls } = await import('node:tls');
     const { host, isProxy } = target;
     // An IP address is not a valid server name (RFC 6066, section 3).
     const servername = /^[\d.]+$|:/.test(host) ? '' : host;
-    for (let store = this.#known.get(hostOf(target)) ?? 0; ; store++) {
-      const secureContext = await this.#secureContext(store, isProxy);
+    for (let store = known.get(hostOf(target)) ?? 0; ; store++) {
+      const secureContext = await secureContextOf(store, isProxy);
       const options = { socket: await openPlain(), host, servername, ALPNProtocols: ['http/1.1'] };
-      const socket = connectTls(secureContext === undefined ? options : { ...options, secureContext });
+      const socket = connectTls({ ...options, ...(secureContext && { secureContext }) });
       try {
         const opened = await waitUntilOpen(socket, 'secureConnect', target, signal);
-        this.#known.set(hostOf(target), store);
+        known.set(hostOf(target), store);
         return opened;
       } catch (error) {
         const code = error instanceof NetworkError ? error.details.code : undefined;
-        if (!UNKNOWN_ISSUER.test(code ?? '') || store + 1 === this.#stores.length) throw error;
+        if (!UNKNOWN_ISSUER.test(code ?? '') || store + 1 === stores.length) throw error;
       }
     }
-  }
+  };
 
-  /** Returns the context of a store, which is made once: that of a system takes longer than a connection. */
-  #secureContext(store: number, isProxy: boolean): Promise<SecureContext | undefined> {
-    const create = async () => {
-      const ca = await this.#stores[store]?.();
-      const own = isProxy ? undefined : this.route.tls.clientCertificate;
-      if (ca === undefined && own === undefined) return undefined;
-      const { createSecureContext } = await import('node:tls');
-      // As in curl, a trusted certificate need not be that of a root.
-      return createSecureContext({ ...(ca && { ca, allowPartialTrustChain: true }), ...own });
+  return async (signal: AbortSignal): Promise<Socket> => {
+    const isSecure = origin.protocol === 'https:';
+    const port = Number(origin.port) || (isSecure ? 443 : 80);
+    const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
+    const openPlain = async () => {
+      if (proxy === undefined) return openTcp(target, signal);
+      const { hostname, port, protocol, authorization } = proxy;
+      const server = { host: hostname, port, isProxy: true };
+      const socket = await openHop(server, protocol === 'https:', () => openTcp(server, signal), signal);
+      return openTunnel(socket, server, target, authorization, signal);
     };
-    const key = `${store} ${isProxy}`;
-    const context = this.#contexts.get(key) ?? create();
-    this.#contexts.set(key, context);
-    return context;
-  }
+    return delayWriteErrors(await openHop(target, isSecure, openPlain, signal), clock);
+  };
+}
 
-  /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-  async #openTunnel(proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
-    const proxyTarget = { host: proxy.hostname, port: proxy.port, isProxy: true };
-    const openPlain = () => openTcp(proxyTarget, signal);
-    const isSecure = proxy.protocol === 'https:';
-    const socket = await (isSecure ? this.#openTls(proxyTarget, openPlain, signal) : openPlain());
-    // Loaded only when there is a proxy.
-    const { request } = await import('node:http');
-    return new Promise<Socket>((resolve, reject) => {
-      const authority = hostOf(target);
-      const headers = {
-        host: authority,
-        ...(proxy.authorization === undefined ? {} : { 'proxy-authorization': proxy.authorization }),
-      };
-      const connect = request({
-        method: 'CONNECT',
-        path: authority,
-        headers,
-        createConnection: () => socket,
-        signal,
-      });
-      const fail = (fault: NetworkFault, code: string | undefined) => {
-        socket.on('error', () => {}).destroy();
-        reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), code }));
-      };
-      // Node.js emits this event for every status of a response to CONNECT.
-      connect.once('connect', ({ statusCode }, tunnel: Socket) => {
-        if (statusCode === 200) resolve(tunnel);
-        else fail('proxy-refused', String(statusCode));
-      });
-      connect.once('error', (error) => {
-        const code = errorCode(socket.errored ?? error);
-        const fault = faultOf(code);
-        fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', code);
-      });
-      connect.end();
+/** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
+async function openTunnel(
+  socket: Socket,
+  proxy: Target,
+  target: Target,
+  authorization: string | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  // Loaded only when there is a proxy.
+  const { request } = await import('node:http');
+  return new Promise<Socket>((resolve, reject) => {
+    const host = hostOf(target);
+    const headers = { host, ...(authorization && { 'proxy-authorization': authorization }) };
+    const connect = request({
+      method: 'CONNECT',
+      path: host,
+      headers,
+      createConnection: () => socket,
+      signal,
     });
-  }
+    const fail = (fault: NetworkFault, code: string | undefined) => {
+      socket.on('error', () => {}).destroy();
+      reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxy), code }));
+    };
+    // Node.js emits this event for every status of a response to CONNECT.
+    connect.once('connect', ({ statusCode }, tunnel: Socket) => {
+      if (statusCode === 200) resolve(tunnel);
+      else fail('proxy-refused', String(statusCode));
+    });
+    connect.once('error', (error) => {
+      const code = errorCode(socket.errored ?? error);
+      const fault = faultOf(code);
+      fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', code);
+    });
+    connect.end();
+  });
 }
 
 function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {

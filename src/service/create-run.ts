@@ -51,6 +51,11 @@ export interface TriggerLog {
   candidate(id: string): void;
 }
 
+/** The created run, or why there is none; `token` is the access token that was sent. */
+type SendResult =
+  | { run: Run; failure?: undefined; token?: undefined }
+  | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
+
 /**
  * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was
  * confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
@@ -62,99 +67,31 @@ export async function createRun(
   interruption: Interruption,
   log: TriggerLog,
 ) {
-  const sender = new TriggerSender(trigger, service, interruption, log);
-  try {
-    const created = await sender.tryVariants();
-    log.accepted(created.run);
-    return created;
-  } catch (error) {
-    if (error instanceof WfrError && sender.requests > 0) error.facts.attempts ??= sender.requests;
-    if (error instanceof WfrError && error.facts.runMayExist) log.unknown(error);
-    // What the log cannot record, it cannot record as refused either.
-    else if (error instanceof WfrError && error.code !== 'output-not-written') log.refused(error, true);
-    throw error;
-  }
-}
+  const { clock, events, transport } = service;
+  const { signal } = interruption;
+  const url = runsUrl(service.baseUrl);
+  let requests = 0;
 
-/** The created run, or why there is none; `token` is the access token that was sent. */
-type SendResult =
-  | { run: Run; failure?: undefined; token?: undefined }
-  | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
-
-/** Sends the requests of one trigger. */
-class TriggerSender {
-  /** How many were sent so far. */
-  requests = 0;
-  readonly #url: URL;
-
-  constructor(
-    private readonly trigger: Trigger,
-    private readonly service: Service,
-    private readonly interruption: Interruption,
-    private readonly log: TriggerLog,
-  ) {
-    this.#url = runsUrl(service.baseUrl);
-  }
-
-  async tryVariants() {
-    const variants = variantsOf(this.trigger.field);
-    for (const [index, variant] of variants.entries()) {
-      try {
-        return { run: await this.#sendUntilDecided(variant), variant, variantsTried: index + 1 };
-      } catch (error) {
-        const isLast = index === variants.length - 1;
-        if (isLast || !(error instanceof HttpError) || !blamesField(error)) throw error;
-        this.log.refused(error, false);
-      }
-    }
-    throw new Error('no variant was tried');
-  }
-
-  /** Sends one variant until it is accepted or must not be sent again. */
-  async #sendUntilDecided(variant: WorkflowIdField): Promise<Run> {
-    const { trigger, service, log } = this;
-    const earlier: Attempt[] = [];
-    let isNewToken = false;
-    for (;;) {
-      const fields = fieldsFor(variant, trigger.workflowId);
-      const body = new TriggerBody({ fields, inputs: trigger.inputs });
-      this.requests++;
-      const { run, failure, token } = await this.#sendOnce(body);
-      if (run !== undefined) return run;
-      // Not twice in a row: a service may reject every new token.
-      isNewToken = !isNewToken && (await this.#hasNewToken(failure, token));
-      if (isNewToken) continue;
-      const { sendState } = body;
-      const last = { failure, sendState };
-      const { delay, retryAfter } = decideResend(last, earlier, trigger, service.clock.random());
-      if (delay === undefined) {
-        const meaning = classify(last, trigger);
-        if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
-        if (meaning === 'rejected') throw failure;
-        const progress = body.bytesSent / body.length;
-        throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
-      }
-      log.refused(failure, false);
-      earlier.push(last);
-      service.events.retrying(failure, sendState, delay, earlier.length);
-      service.gate?.onRetry(failure, delay);
-      await service.clock.sleep(delay, this.interruption.signal).catch(throwAsUnsent);
-    }
-  }
-
-  /** Returns whether the access token was rejected and its source now has another one. */
-  async #hasNewToken(failure: NetworkError | HttpError, rejected: string | undefined): Promise<boolean> {
-    if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
-    // To read the token may take long.
-    this.log.refused(failure, false);
-    return this.service.credentials.refresh(rejected, this.interruption.signal).catch(throwAsUnsent);
-  }
+  /**
+   * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
+   * InterruptedError, with the evidence in the response.
+   */
+  const identifyRun = async (
+    error: NetworkError | UnreadableResponseError,
+    received: ReceivedResponse,
+    graceSignal: AbortSignal,
+  ) => {
+    const evidence = collectEvidence(received, url);
+    const run = await confirmRun(evidence, service, graceSignal).catch((reason) => {
+      const isSignal = reason instanceof InterruptedError;
+      throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
+    });
+    if (run === undefined) throw new UnknownOutcomeError(error, evidence);
+    return run;
+  };
 
   /** Sends one request. Throws as createRun does when sending again is no option. */
-  async #sendOnce(body: TriggerBody): Promise<SendResult> {
-    const { service, interruption, log } = this;
-    const { transport, events } = service;
-    const url = this.#url;
+  const sendOnce = async (body: TriggerBody): Promise<SendResult> => {
     const grace = startGrace(body, service, interruption);
     let isAnswered = false;
     /** What an incomplete response says about the run. */
@@ -164,7 +101,7 @@ class TriggerSender {
         // A request whose response arrived early may still be reading its files.
         if (isAnswered) throw new Error('the response has already arrived');
         await log.sent();
-        interruption.signal.throwIfAborted();
+        signal.throwIfAborted();
       },
       onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
       onSent: () => events.sent(),
@@ -180,7 +117,7 @@ class TriggerSender {
     const send = (headers: Record<string, string>) =>
       transport.post(url.pathname, headers, body, hooks, grace.signal);
     try {
-      const request = { workflowId: this.trigger.workflowId, length: body.length };
+      const request = { workflowId: trigger.workflowId, length: body.length };
       const { response, createError, token } = await sendRequest(url, service, grace.signal, send, request);
       return createError === undefined
         ? { run: parseRun(response, 'string') }
@@ -190,7 +127,7 @@ class TriggerSender {
       if (error instanceof UnreadableResponseError || error instanceof NetworkError) {
         // The service accepted the request, even if the rest of its response cannot be read.
         if (error.received !== undefined)
-          return { run: await this.#identifyRun(error, error.received, grace.signal) };
+          return { run: await identifyRun(error, error.received, grace.signal) };
         if (error instanceof NetworkError) return { failure: error };
       }
       throw error;
@@ -198,24 +135,73 @@ class TriggerSender {
       isAnswered = true;
       grace.end();
     }
-  }
+  };
 
-  /**
-   * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
-   * InterruptedError, with the evidence in the response.
-   */
-  async #identifyRun(
-    error: NetworkError | UnreadableResponseError,
-    received: ReceivedResponse,
-    signal: AbortSignal,
-  ): Promise<Run> {
-    const evidence = collectEvidence(received, this.#url);
-    const run = await confirmRun(evidence, this.service, signal).catch((reason) => {
-      const isSignal = reason instanceof InterruptedError;
-      throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
-    });
-    if (run === undefined) throw new UnknownOutcomeError(error, evidence);
-    return run;
+  /** Returns whether the access token was rejected and its source now has another one. */
+  const hasNewToken = async ({ failure, token }: SendResult) => {
+    if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
+    // To read the token may take long.
+    log.refused(failure, false);
+    return service.credentials.refresh(token, signal).catch(throwAsUnsent);
+  };
+
+  /** Sends one variant until it is accepted or must not be sent again. */
+  const sendUntilDecided = async (variant: WorkflowIdField) => {
+    const fields = fieldsFor(variant, trigger.workflowId);
+    const earlier: Attempt[] = [];
+    let isNewToken = false;
+    for (;;) {
+      const body = new TriggerBody({ fields, inputs: trigger.inputs });
+      requests++;
+      const result = await sendOnce(body);
+      const { run, failure } = result;
+      if (run !== undefined) return run;
+      // Not twice in a row: a service may reject every new token.
+      isNewToken = !isNewToken && (await hasNewToken(result));
+      if (isNewToken) continue;
+      const { sendState } = body;
+      const last = { failure, sendState };
+      const { delay, retryAfter } = decideResend(last, earlier, trigger, clock.random());
+      if (delay === undefined) {
+        const meaning = classify(last, trigger);
+        if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
+        if (meaning === 'rejected') throw failure;
+        const progress = body.bytesSent / body.length;
+        throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
+      }
+      log.refused(failure, false);
+      earlier.push(last);
+      events.retrying(failure, sendState, delay, earlier.length);
+      service.gate?.onRetry(failure, delay);
+      await clock.sleep(delay, signal).catch(throwAsUnsent);
+    }
+  };
+
+  const tryVariants = async () => {
+    const variants = variantsOf(trigger.field);
+    for (const [index, variant] of variants.entries()) {
+      try {
+        return { run: await sendUntilDecided(variant), variant, variantsTried: index + 1 };
+      } catch (error) {
+        const isLast = index === variants.length - 1;
+        if (isLast || !(error instanceof HttpError) || !blamesField(error)) throw error;
+        log.refused(error, false);
+      }
+    }
+    throw new Error('no variant was tried');
+  };
+
+  try {
+    const created = await tryVariants();
+    log.accepted(created.run);
+    return created;
+  } catch (error) {
+    if (!(error instanceof WfrError)) throw error;
+    if (requests > 0) error.facts.attempts ??= requests;
+    if (error.facts.runMayExist) log.unknown(error);
+    // What the log cannot record, it cannot record as refused either.
+    else if (error.code !== 'output-not-written') log.refused(error, true);
+    throw error;
   }
 }
 

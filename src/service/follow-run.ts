@@ -8,7 +8,7 @@ import { HttpError } from './http-error.js';
 import { NoRoomError, type ResponsePlace } from './response-memory.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
-import { AwakeTime, Deadline } from './time-limits.js';
+import { startAwakeTime, startDeadline } from './time-limits.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
@@ -50,10 +50,10 @@ const LAST_POLL_GRACE = 5_000;
  * if it can no longer be read or keeps an unknown status, and the signal's reason.
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
-  const { clock, signal } = options;
-  if (options.accepted !== undefined && hasEnded(options.accepted)) return;
-  const follower = new RunFollower(id, options);
-  let delay = options.accepted === undefined ? 0 : options.interval;
+  const { accepted, clock, interval, signal } = options;
+  if (accepted !== undefined && hasEnded(accepted)) return;
+  const follower = startFollower(id, options);
+  let delay = accepted === undefined ? 0 : interval;
   try {
     for (;;) {
       await clock.sleep(Math.min(delay, follower.timeLeft()), signal);
@@ -67,151 +67,111 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   }
 }
 
-/** The state of one run that is being followed. */
-class RunFollower {
-  readonly #awake: AwakeTime;
-  #deadline: number;
-  #run: Run | undefined;
-  #interval: number;
-  /** When the status last changed, and when polls began to fail and to have an unexpected status (ms of `#awake`). */
-  #statusSince = 0;
-  #failingSince: number | undefined;
-  #unexpectedSince: number | undefined;
-  #retries = 0;
+/** Keeps the state of one run that is being followed, until `end` is called. */
+function startFollower(id: string, options: FollowOptions) {
+  const { place, clock, signal, timeout = Number.POSITIVE_INFINITY } = options;
+  const awake = startAwakeTime(clock);
+  let deadline = clock.monotonic() + timeout;
+  let run = options.accepted;
+  let interval = options.interval;
+  let retries = 0;
+  // When the status last changed, and when polls began to fail and to have an unexpected status (ms of `awake`).
+  let statusSince = 0;
+  let failingSince: number | undefined;
+  let unexpectedSince: number | undefined;
 
-  constructor(
-    private readonly id: string,
-    private readonly options: FollowOptions,
-  ) {
-    this.#awake = new AwakeTime(options.clock);
-    this.#deadline = options.clock.monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY);
-    this.#run = options.accepted;
-    this.#interval = options.interval;
-  }
+  const timeLeft = () => Math.max(0, deadline - clock.monotonic());
 
-  timeLeft(): number {
-    return Math.max(0, this.#deadline - this.options.clock.monotonic());
-  }
-
-  end(): void {
-    this.#awake.end();
-  }
-
-  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
-  async poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
-    const { clock, signal, place } = this.options;
-    try {
-      return this.#onResponse(await this.#pollInTime());
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof NoRoomError) {
-        const since = clock.monotonic();
-        await place.waitForRoom(signal);
-        this.#deadline += clock.monotonic() - since;
-        // The run could be read before the wait.
-        this.#failingSince = undefined;
-        return { nextDelay: 0 };
-      }
-      if (isPollFailure(error)) return { nextDelay: this.#onPollFailure(error) };
-      throw error;
-    }
-  }
-
-  async #pollInTime(): Promise<RunResponse> {
-    const { clock, signal, poll, timeout } = this.options;
-    const deadline = new Deadline('the service', signal, clock);
+  const pollInTime = async () => {
+    const limit = startDeadline('the service', signal, clock);
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    deadline.allow(this.timeLeft() + grace, 'no-response', LAST_POLL_GRACE);
+    limit.restart(timeLeft() + grace, 'no-response', LAST_POLL_GRACE);
     try {
-      return await poll(deadline.signal);
+      return await options.poll(limit.signal);
     } finally {
-      deadline.end();
+      limit.end();
     }
-  }
+  };
 
-  #onResponse({ run, retryAfter }: RunResponse) {
-    const { interval, growth, maxInterval, place } = this.options;
-    const previous = this.#run;
-    const now = this.#awake.elapsed();
-    const hasChanged = previous === undefined || Buffer.compare(previous.json, run.json) !== 0;
-    if (previous?.status !== run.status) this.#statusSince = now;
-    this.#run = run;
-    this.#failingSince = undefined;
-    this.#unexpectedSince = undefined;
-    this.#retries = 0;
+  const onResponse = ({ run: next, retryAfter = 0 }: RunResponse) => {
+    const previous = run;
+    const now = awake.elapsed();
+    const hasChanged = previous === undefined || Buffer.compare(previous.json, next.json) !== 0;
+    if (previous?.status !== next.status) statusSince = now;
+    run = next;
+    failingSince = undefined;
+    unexpectedSince = undefined;
+    retries = 0;
     // Only a stop after this poll excuses a failure of the next one.
-    this.#awake.consumeStop();
-    assertKnownStatus(run, now - this.#statusSince);
+    awake.consumeStop();
+    assertKnownStatus(next, now - statusSince);
     // A run that has not ended is small, and soon replaced by the next response.
-    if (hasEnded(run)) place.hold();
+    if (hasEnded(next)) place.hold();
     else place.end();
-    this.#interval = hasChanged ? interval : Math.min(this.#interval * growth, maxInterval);
-    const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
+    interval = hasChanged ? options.interval : Math.min(interval * options.growth, options.maxInterval);
     // A poll during which the timeout passed is the last one.
-    const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
-    return { changed: hasChanged ? run : undefined, nextDelay };
-  }
+    const isLast = hasEnded(next) || timeLeft() <= 0;
+    return {
+      changed: hasChanged ? next : undefined,
+      nextDelay: isLast ? undefined : Math.max(interval, Math.min(retryAfter, MAX_RETRY_AFTER)),
+    };
+  };
 
   /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
-  #onPollFailure(failure: PollFailure): number | undefined {
-    const { clock, isRateLimited, onFailedPoll } = this.options;
-    const now = this.#awake.elapsed();
-    const http = failure instanceof HttpError ? failure.info : undefined;
-    const isUnexpected = isUnexpectedStatus(failure);
-    this.#failingSince ??= now;
-    this.#unexpectedSince = isUnexpected ? (this.#unexpectedSince ?? now) : undefined;
-    this.#throwIfFinal(failure);
-    const isSeen = this.#run !== undefined;
+  const onPollFailure = (failure: PollFailure) => {
+    const now = awake.elapsed();
+    const { status, retryAfter = 0 } = failure instanceof HttpError ? failure.info : {};
+    const isSeen = run !== undefined;
+    // A status that blames the request (400, 404, a redirect), which is unexpected for a run that exists.
+    const isUnexpected = status !== undefined && !failure.facts.isTemporary;
+    failingSince ??= now;
+    unexpectedSince = isUnexpected ? (unexpectedSince ?? now) : undefined;
+    const unreachable = unreachableRun(id, failure, isSeen, now - failingSince);
+    const isHopeless = failure instanceof NetworkError && failure.isPermanent && !isSeen;
+    if (isHopeless || failure.code === 'output-not-written') throw unreachable;
+    // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
+    const mustExist = isSeen || options.exists === true;
+    if (status === 401 || status === 403 || (isUnexpected && !mustExist)) throw failure;
     // The shared rate limiter handles a 429: a backoff of its own would delay one of many runs.
-    const isLimited = isRateLimited === true && http?.status === 429;
+    const isLimited = options.isRateLimited === true && status === 429;
     const exists = isSeen || isUnexpected || isLimited;
     // A stop of the process may have caused this failure, so the next poll decides.
-    if (!this.#awake.consumeStop()) {
-      const isLast = this.timeLeft() <= 0;
+    if (!awake.consumeStop()) {
+      const isLast = timeLeft() <= 0;
       if (isLast && isSeen) return undefined;
+      const isUnexpectedTooLong = unexpectedSince !== undefined && now - unexpectedSince >= MAX_UNEXPECTED;
       const isTooLong = exists
-        ? now - this.#failingSince >= MAX_UNREACHABLE || this.#isUnexpectedTooLong(now)
-        : this.#retries >= MAX_FIRST_RETRIES;
-      if (isLast || isTooLong) throw this.#finalError(failure, now);
+        ? isUnexpectedTooLong || now - failingSince >= MAX_UNREACHABLE
+        : retries >= MAX_FIRST_RETRIES;
+      // A run that was never read, after 404s for 60 s, does not exist.
+      const isMissing = isUnexpectedTooLong && !isSeen && failure.code === 'no-such-run';
+      if (isLast || isTooLong) throw isMissing ? failure : unreachable;
     }
-    const ownDelay = isLimited ? this.#interval : backoff(this.#retries++, clock.random());
-    const delay = Math.max(ownDelay, Math.min(http?.retryAfter ?? 0, MAX_RETRY_AFTER));
-    onFailedPoll?.(failure, delay, exists ? undefined : `${this.#retries}/${MAX_FIRST_RETRIES}`);
+    const ownDelay = isLimited ? interval : backoff(retries++, clock.random());
+    const delay = Math.max(ownDelay, Math.min(retryAfter, MAX_RETRY_AFTER));
+    options.onFailedPoll?.(failure, delay, exists ? undefined : `${retries}/${MAX_FIRST_RETRIES}`);
     return delay;
-  }
+  };
 
-  /** Throws for a failure that no other poll can change. */
-  #throwIfFinal(failure: PollFailure): void {
-    const isSeen = this.#run !== undefined;
-    if (
-      failure instanceof NetworkError &&
-      (failure.fault === 'too-large' || (!isSeen && failure.isPermanent))
-    )
-      throw this.#unreachable(failure);
-    if (!(failure instanceof HttpError)) return;
-    const { status } = failure.info;
-    if (status === 401 || status === 403) throw failure;
-    // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
-    if (isSeen || this.options.exists === true || !isUnexpectedStatus(failure)) return;
-    throw failure;
-  }
+  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
+  const poll = async (): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> => {
+    try {
+      return onResponse(await pollInTime());
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isPollFailure(error)) return { nextDelay: onPollFailure(error) };
+      if (!(error instanceof NoRoomError)) throw error;
+      const since = clock.monotonic();
+      await place.waitForRoom(signal);
+      deadline += clock.monotonic() - since;
+      // The run could be read before the wait.
+      failingSince = undefined;
+      return { nextDelay: 0 };
+    }
+  };
 
-  /** Returns the error of the last failure. A run that was never read, after 404s for 60 s, does not exist. */
-  #finalError(failure: PollFailure, now: number): WfrError {
-    const isMissing = failure.code === 'no-such-run' && this.#run === undefined;
-    return isMissing && this.#isUnexpectedTooLong(now) ? failure : this.#unreachable(failure);
-  }
-
-  #unreachable(failure: PollFailure): WfrError {
-    const now = this.#awake.elapsed();
-    return unreachableRun(this.id, failure, this.#run !== undefined, now - (this.#failingSince ?? now));
-  }
-
-  /** Returns whether every poll of the last 60 s had an unexpected status. */
-  #isUnexpectedTooLong(now: number): boolean {
-    return this.#unexpectedSince !== undefined && now - this.#unexpectedSince >= MAX_UNEXPECTED;
-  }
+  return { timeLeft, poll, end: awake.end };
 }
 
 /** Throws where a status that wfr does not know has not changed for `forMs`, and for too long. */
@@ -222,11 +182,6 @@ function assertKnownStatus({ status = '' }: Run, forMs: number): void {
     hints: ["Check the service's documentation; a newer wfr may know this status."],
     isTemporary: true,
   });
-}
-
-/** Returns whether a status blames the request (400, 404, a redirect), which is unexpected for a run that exists. */
-function isUnexpectedStatus(failure: PollFailure): boolean {
-  return failure instanceof HttpError && !failure.facts.isTemporary;
 }
 
 function isPollFailure(error: unknown): error is PollFailure {

@@ -16,11 +16,17 @@ const MIN_RATE = 64;
 
 export type HttpResponse = Awaited<ReturnType<ResponseReader['response']>>;
 
+/** Reads one response, and is what undici calls with the parts of it. It is never paused: what arrives is kept. */
+export type ResponseReader = ReturnType<typeof readResponse>;
+
 export interface ReadOptions {
   clock: Clock;
   limits: Limits;
+  deadline: Deadline;
   /** Where a 2xx waits to be printed; undefined for one that need not wait. */
   place?: ResponsePlace | undefined;
+  /** Returns when it must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
+  endBy?: () => number;
   /** Called when a part of the body has arrived. */
   onReceived?: () => void;
 }
@@ -29,170 +35,145 @@ interface Controller {
   abort(reason: Error): void;
 }
 
-/** What undici calls with the parts of one response. It is never paused: what arrives is kept. */
-export class ResponseReader {
-  /** When the response must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
-  endBy = Number.POSITIVE_INFINITY;
-  readonly #started: number;
-  readonly #bytes = new ReceivedBytes();
-  readonly #ended: Promise<boolean>;
-  #end = (_isWhole: boolean) => {};
-  #fail = (_error: unknown) => {};
-  #controller: Controller | undefined;
-  #status = 0;
-  #headers: Record<string, string> = {};
+export function readResponse({ clock, limits, deadline, place, endBy, onReceived }: ReadOptions) {
+  const started = clock.monotonic();
+  const bytes = new ReceivedBytes();
+  let end = (_isWhole: boolean) => {};
+  let fail = (_error: unknown) => {};
+  const ended = new Promise<boolean>((resolve, reject) => {
+    end = resolve;
+    fail = reject;
+  });
+  let controller: Controller | undefined;
+  let status = 0;
+  const headers: Record<string, string> = {};
 
-  constructor(
-    private readonly options: ReadOptions,
-    private readonly deadline: Deadline,
-  ) {
-    this.#started = options.clock.monotonic();
-    this.#ended = new Promise((resolve, reject) => {
-      this.#end = resolve;
-      this.#fail = reject;
-    });
-    deadline.signal.addEventListener('abort', () => this.#abort());
-    this.#abort();
-  }
+  const isAccepted = () => status >= 200 && status <= 299;
 
-  /** What has arrived of a 2xx. */
-  get received(): ReceivedResponse | undefined {
-    if (!this.#isAccepted) return undefined;
-    return { status: this.#status, headers: this.#headers, body: this.#bytes.start(MAX_PART) };
-  }
-
-  /** The same without its coding, as far as it can be decoded. */
-  async decodedReceived(): Promise<ReceivedResponse | undefined> {
-    return this.received && { ...this.received, body: await this.#decodeStart() };
-  }
-
-  /**
-   * Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici.
-   */
-  async response() {
-    const isWhole = await this.#ended;
-    const durationMs = this.options.clock.monotonic() - this.#started;
-    const body = this.#isAccepted ? stripByteOrderMark(await this.#decode()) : await this.#decodeStart();
-    const isRepaired = this.#isAccepted && !isUtf8(body);
-    return {
-      status: this.#status,
-      /** Names in lower case; of repeated headers, the first. */
-      headers: this.#headers as Readonly<Record<string, string>>,
-      /** In UTF-8 for a 2xx. */
-      body: isRepaired ? this.#repair(body) : body,
-      /** Whether the whole body was read, as always of a 2xx. */
-      isWhole,
-      /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
-      isRepaired,
-      /** Milliseconds from the request to the end of the response. */
-      durationMs,
-    };
-  }
-
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    this.#abort();
-  }
-
-  onResponseStart(
-    _controller: Controller,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200) throw this.#error('not-http');
-    this.#status = status;
-    for (const [name, value] of Object.entries(headers)) {
-      const first = Array.isArray(value) ? value[0] : value;
-      if (first !== undefined) this.#headers[name] = first;
-    }
-    this.#restartLimit();
-    if (!this.#isAccepted) return;
-    const { 'content-length': length, 'content-encoding': coding } = this.#headers;
-    if (isCoded(coding) === undefined) throw this.#error('encoded', coding);
-    this.#assertSize(Number(length ?? 0));
-    this.#bytes.expect(Number(length ?? 0));
-  }
-
-  onResponseData(_controller: Controller, chunk: Buffer): void {
-    this.#bytes.add(chunk);
-    this.options.onReceived?.();
-    if (this.#isAccepted) this.#assertSize(this.#bytes.size);
-    else if (this.#bytes.size > MAX_PART) throw new Error('enough has been read');
-    this.#restartLimit();
-  }
-
-  onResponseEnd(): void {
-    this.#end(true);
-  }
-
-  /** The status of an error response matters, its message is a bonus. */
-  onResponseError(_controller: Controller, error: Error): void {
-    if (this.#status === 0 || this.#isAccepted || this.deadline.isInterrupted) this.#fail(error);
-    else this.#end(false);
-  }
-
-  get #isAccepted(): boolean {
-    return this.#status >= 200 && this.#status <= 299;
-  }
+  const error = (fault: NetworkFault, code?: string) =>
+    new NetworkError(fault, { host: deadline.host, code });
 
   /** Ends the request if its time is over. undici calls `onRequestStart` only once it is connected. */
-  #abort(): void {
-    const { aborted, reason } = this.deadline.signal;
+  const abort = () => {
+    const { aborted, reason } = deadline.signal;
     if (!aborted) return;
-    if (this.#controller === undefined) this.#fail(reason);
-    else this.#controller.abort(reason);
-  }
+    if (controller === undefined) fail(reason);
+    else controller.abort(reason);
+  };
+  deadline.signal.addEventListener('abort', abort);
+  abort();
 
-  #restartLimit(): void {
-    const { limits, clock } = this.options;
+  const restartLimit = () => {
     const { silence, errorBody, response } = limits;
-    const left = this.endBy + this.#bytes.size / MIN_RATE - clock.monotonic();
-    if (!this.#isAccepted && this.#bytes.size === 0) this.deadline.allow(errorBody, 'unfinished');
-    else if (this.#isAccepted && left <= silence) this.deadline.allow(left, 'unfinished', response);
-    else if (this.#isAccepted) this.deadline.allow(silence, 'no-response');
-  }
+    const left = (endBy?.() ?? Number.POSITIVE_INFINITY) + bytes.size / MIN_RATE - clock.monotonic();
+    if (!isAccepted() && bytes.size === 0) deadline.restart(errorBody, 'unfinished');
+    else if (isAccepted() && left <= silence) deadline.restart(left, 'unfinished', response);
+    else if (isAccepted()) deadline.restart(silence, 'no-response');
+  };
 
   /** Throws for the size of a 2xx that is too large, now or ever. */
-  #assertSize(size: number): void {
-    const { 'content-length': length } = this.#headers;
-    if (size > MAX_RESPONSE) throw this.#error('too-large', length && `${length} bytes`);
-    this.options.place?.assertRoomFor(size);
-  }
+  const assertSize = (size: number) => {
+    const { 'content-length': length } = headers;
+    if (size > MAX_RESPONSE) throw error('too-large', length && `${length} bytes`);
+    place?.assertRoomFor(size);
+  };
 
   /** Returns a 2xx without its coding. One that has a place is decoded again if it is large: only the first one may be. */
-  async #decode(max = this.options.place ? MAX_SMALL : MAX_RESPONSE): Promise<Buffer> {
+  const decodeAll = async (max = place ? MAX_SMALL : MAX_RESPONSE): Promise<Buffer> => {
     try {
-      return await decode(this.#bytes.all(), this.#headers['content-encoding'], max);
-    } catch (error) {
-      if (errorCode(error) !== 'ERR_BUFFER_TOO_LARGE') throw this.#error('encoded', errorCode(error));
-      this.#assertSize(max + 1);
-      return this.#decode(MAX_RESPONSE);
+      return await decode(bytes.all(), headers['content-encoding'], max);
+    } catch (reason) {
+      if (errorCode(reason) !== 'ERR_BUFFER_TOO_LARGE') throw error('encoded', errorCode(reason));
+      assertSize(max + 1);
+      return decodeAll(MAX_RESPONSE);
     }
-  }
+  };
 
   /** Returns the start of the body without its coding, as far as it can be decoded. */
-  async #decodeStart(): Promise<Buffer> {
-    const start = this.#bytes.start(MAX_PART);
-    const decoded = await decode(start, this.#headers['content-encoding'], MAX_RESPONSE).catch(() => start);
+  const decodeStart = async () => {
+    const start = bytes.start(MAX_PART);
+    const decoded = await decode(start, headers['content-encoding'], MAX_RESPONSE).catch(() => start);
     return decoded.subarray(0, MAX_PART);
-  }
+  };
 
   /** Replaces what is not UTF-8, as every JSON parser does, in pieces that fit on the heap. */
-  #repair(bytes: Buffer): Buffer {
+  const repair = (body: Buffer) => {
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const repaired = new ReceivedBytes();
-    for (let from = 0; from < bytes.length; from += MAX_PART) {
-      const piece = bytes.subarray(from, from + MAX_PART);
-      repaired.add(Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < bytes.length })));
+    for (let from = 0; from < body.length; from += MAX_PART) {
+      const piece = body.subarray(from, from + MAX_PART);
+      repaired.add(Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < body.length })));
       // A replacement character is longer than the byte that it replaces.
-      this.#assertSize(repaired.size);
+      assertSize(repaired.size);
     }
     return repaired.all();
-  }
+  };
 
-  #error(fault: NetworkFault, code?: string): NetworkError {
-    return new NetworkError(fault, { host: this.deadline.host, code });
-  }
+  /** Returns what has arrived of a 2xx. */
+  const received = (): ReceivedResponse | undefined =>
+    isAccepted() ? { status, headers, body: bytes.start(MAX_PART) } : undefined;
+
+  return {
+    received,
+    /** Returns the same without its coding, as far as it can be decoded. */
+    decodedReceived: async () => received() && { status, headers, body: await decodeStart() },
+    /** Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici. */
+    async response() {
+      const isWhole = await ended;
+      const durationMs = clock.monotonic() - started;
+      const body = isAccepted() ? stripByteOrderMark(await decodeAll()) : await decodeStart();
+      const isRepaired = isAccepted() && !isUtf8(body);
+      return {
+        status,
+        /** Names in lower case; of repeated headers, the first. */
+        headers: headers as Readonly<Record<string, string>>,
+        /** In UTF-8 for a 2xx. */
+        body: isRepaired ? repair(body) : body,
+        /** Whether the whole body was read, as always of a 2xx. */
+        isWhole,
+        /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
+        isRepaired,
+        /** Milliseconds from the request to the end of the response. */
+        durationMs,
+      };
+    },
+
+    onRequestStart(started: Controller) {
+      controller = started;
+      abort();
+    },
+    onResponseStart(
+      _controller: Controller,
+      code: number,
+      all: Record<string, string | string[] | undefined>,
+    ) {
+      if (code < 200) throw error('not-http');
+      status = code;
+      for (const [name, value] of Object.entries(all)) {
+        const first = Array.isArray(value) ? value[0] : value;
+        if (first !== undefined) headers[name] = first;
+      }
+      restartLimit();
+      if (!isAccepted()) return;
+      const { 'content-length': length = 0, 'content-encoding': coding } = headers;
+      if (isCoded(coding) === undefined) throw error('encoded', coding);
+      assertSize(Number(length));
+      bytes.expect(Number(length));
+    },
+    onResponseData(_controller: Controller, chunk: Buffer) {
+      bytes.add(chunk);
+      onReceived?.();
+      if (isAccepted()) assertSize(bytes.size);
+      else if (bytes.size > MAX_PART) throw new Error('enough has been read');
+      restartLimit();
+    },
+    onResponseEnd: () => end(true),
+    /** The status of an error response matters, its message is a bonus. */
+    onResponseError(_controller: Controller, reason: Error) {
+      if (status === 0 || isAccepted() || deadline.outer.aborted) fail(reason);
+      else end(false);
+    },
+  };
 }
 
 /** Values that some servers send for a body without a coding. */

@@ -9,70 +9,71 @@ const MAX_INTERIM = 100;
 /** Some servers end lines with a line feed alone. */
 const HEAD_END = /\r?\n\r?\n/;
 
+/** The head of the response that a socket receives. */
+export type ResponseHead = ReturnType<typeof interceptHead>;
+
 /**
  * Passes what a socket receives on to undici without unrequested 1xx responses (RFC 9110, section 15.2), and with a head
- * that its parser accepts.
+ * that its parser accepts. Calls `onReceived` when a part of the head has arrived.
  */
-export class ResponseHead {
-  #interim = 0;
+export function interceptHead(socket: Socket, onReceived = () => {}) {
+  let interim = 0;
   /** What has arrived of it and was not passed on. */
-  #bytes = Buffer.alloc(0);
-  #isPassed = false;
-
-  /** Calls `onReceived` when a part of the head has arrived. */
-  constructor(socket: Socket, onReceived = () => {}) {
-    const push = socket.push.bind(socket);
-    socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-      if (this.#isPassed) return push(chunk, encoding);
-      if (chunk !== null) this.#bytes = Buffer.concat([this.#bytes, chunk]);
-      onReceived();
-      const passed = chunk === null ? this.#bytes : this.#take();
-      this.#isPassed = passed !== undefined;
-      const wantsMore = passed === undefined || passed.length === 0 || push(passed);
-      return chunk === null ? push(null) : wantsMore;
-    };
-  }
-
-  /** Begins the next response on a kept connection. */
-  expectNext(): void {
-    this.#interim = 0;
-    this.#bytes = Buffer.alloc(0);
-    this.#isPassed = false;
-  }
-
-  /**
-   * What has arrived of a 2xx until its head was passed on, whose last line may be incomplete. Of repeated headers, the first
-   * is used.
-   */
-  get received(): ReceivedResponse | undefined {
-    const text = this.#bytes.toString('latin1');
-    const end = HEAD_END.exec(text);
-    const [statusLine = '', ...lines] = text.slice(0, end?.index).split(/\r?\n/);
-    if (end === null) lines.pop();
-    const [, status] = /^HTTP\/1\.\d (2\d\d)\b/.exec(statusLine) ?? [];
-    if (status === undefined) return undefined;
-    const pairs = lines.map((line) => {
-      const [name = '', ...value] = line.split(':');
-      return [name.toLowerCase(), value.join(':').trim()];
-    });
-    const body = this.#bytes.subarray(end ? end.index + end[0].length : this.#bytes.length);
-    return { status: Number(status), headers: Object.fromEntries(pairs.reverse()), body };
-  }
+  let bytes = Buffer.alloc(0);
+  let isPassed = false;
 
   /** Returns the bytes to pass on, with the head fixed; undefined until the head is complete. */
-  #take(): Buffer | undefined {
+  const take = () => {
     for (;;) {
-      const isHttp = 'HTTP/'.startsWith(this.#bytes.toString('latin1', 0, 5));
-      const end = HEAD_END.exec(this.#bytes.toString('latin1', 0, MAX_HEAD));
-      if (!isHttp || (end === null && this.#bytes.length > MAX_HEAD)) return this.#bytes;
+      const isHttp = 'HTTP/'.startsWith(bytes.toString('latin1', 0, 5));
+      const end = HEAD_END.exec(bytes.toString('latin1', 0, MAX_HEAD));
+      if (!isHttp || (end === null && bytes.length > MAX_HEAD)) return bytes;
       if (end === null) return undefined;
-      const head = this.#bytes.toString('latin1', 0, end.index);
-      const rest = this.#bytes.subarray(end.index + end[0].length);
+      const head = bytes.toString('latin1', 0, end.index);
+      const rest = bytes.subarray(end.index + end[0].length);
       if (!isInterim(head)) return Buffer.concat([Buffer.from(fixHead(head), 'latin1'), rest]);
-      if (++this.#interim > MAX_INTERIM) return Buffer.from('too many 1xx responses');
-      this.#bytes = rest;
+      if (++interim > MAX_INTERIM) return Buffer.from('too many 1xx responses');
+      bytes = rest;
     }
-  }
+  };
+
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (isPassed) return push(chunk, encoding);
+    if (chunk !== null) bytes = Buffer.concat([bytes, chunk]);
+    onReceived();
+    const passed = chunk === null ? bytes : take();
+    isPassed = passed !== undefined;
+    const wantsMore = passed === undefined || passed.length === 0 || push(passed);
+    return chunk === null ? push(null) : wantsMore;
+  };
+
+  return {
+    /** Begins the next response on a kept connection. */
+    expectNext() {
+      interim = 0;
+      bytes = Buffer.alloc(0);
+      isPassed = false;
+    },
+    /**
+     * Returns what has arrived of a 2xx until its head was passed on, whose last line may be incomplete. Of repeated
+     * headers, the first is used.
+     */
+    received(): ReceivedResponse | undefined {
+      const text = bytes.toString('latin1');
+      const end = HEAD_END.exec(text);
+      const [statusLine = '', ...lines] = text.slice(0, end?.index).split(/\r?\n/);
+      if (end === null) lines.pop();
+      const [, status] = /^HTTP\/1\.\d (2\d\d)\b/.exec(statusLine) ?? [];
+      if (status === undefined) return undefined;
+      const pairs = lines.map((line) => {
+        const [name = '', ...value] = line.split(':');
+        return [name.toLowerCase(), value.join(':').trim()];
+      });
+      const body = bytes.subarray(end ? end.index + end[0].length : bytes.length);
+      return { status: Number(status), headers: Object.fromEntries(pairs.reverse()), body };
+    },
+  };
 }
 
 /** Returns whether another response follows: one of 101 that switches protocols is the last. */

@@ -17,66 +17,55 @@ export class NoRoomError extends WfrError {
 }
 
 /** The responses to polls that are in memory, in the order in which they are printed. */
-export class ResponseMemory {
-  readonly places = new Set<ResponsePlace>();
-  /** Wakes those that wait for a change. */
-  readonly waiting: (() => void)[] = [];
-
-  /** Returns a place in the order, at the end of it as soon as it is used. */
-  place(): ResponsePlace {
-    return new ResponsePlace(this);
-  }
-}
-
+export type ResponseMemory = ReturnType<typeof createResponseMemory>;
 /** The place of one run, until it was printed. */
-export class ResponsePlace {
-  #isHeld = false;
-  #isLarge = false;
+export type ResponsePlace = ReturnType<ResponseMemory['place']>;
 
-  constructor(private readonly memory: ResponseMemory) {}
-
-  /** Takes a place at the end of the order, unless it has one. */
-  enter(): void {
-    this.memory.places.add(this);
-  }
-
-  /** Throws NoRoomError while too many responses wait to be printed, unless this is the one to print next. */
-  assertRoom(): void {
-    if (!this.#hasRoom) throw new NoRoomError();
-  }
-
-  /** Throws NoRoomError for the size of a response that is large, until all runs before it were printed. */
-  assertRoomFor(size: number): void {
-    if (size <= MAX_SMALL) return;
-    this.#isLarge = true;
-    this.enter();
-    this.assertRoom();
-  }
-
-  /** Resolves when there is room. Throws the signal's reason. */
-  async waitForRoom(signal: AbortSignal): Promise<void> {
-    while (!this.#hasRoom) {
-      const change = new Promise<void>((resolve) => this.memory.waiting.push(resolve));
-      await untilAborted(change, signal);
-    }
-  }
-
-  /** Keeps the place for a response in memory. */
-  hold(): void {
-    this.enter();
-    this.#isHeld = true;
-  }
-
-  /** Leaves the order: the response was printed, or there is none. */
-  end(): void {
-    this.#isHeld = false;
-    this.memory.places.delete(this);
-    for (const wake of this.memory.waiting.splice(0)) wake();
-  }
-
-  get #hasRoom(): boolean {
-    const places = [...this.memory.places];
-    const isFirst = places[0] === undefined || places[0] === this;
-    return isFirst || (!this.#isLarge && places.filter((place) => place.#isHeld).length < MAX_HELD);
-  }
+export function createResponseMemory() {
+  const places = new Set<{ isHeld: boolean }>();
+  /** Wakes those that wait for a change. */
+  const waiting: (() => void)[] = [];
+  /** Returns a place in the order, at the end of it as soon as it is used. */
+  const place = () => {
+    const own = { isHeld: false };
+    let isLarge = false;
+    const hasRoom = () => {
+      const [first = own] = places;
+      const held = [...places].filter(({ isHeld }) => isHeld);
+      return first === own || (!isLarge && held.length < MAX_HELD);
+    };
+    /** Takes a place at the end of the order, unless it has one. */
+    const enter = () => void places.add(own);
+    /** Throws NoRoomError while too many responses wait to be printed, unless this is the one to print next. */
+    const assertRoom = () => {
+      if (!hasRoom()) throw new NoRoomError();
+    };
+    return {
+      enter,
+      assertRoom,
+      /** Throws NoRoomError for the size of a response that is large, until all runs before it were printed. */
+      assertRoomFor(size: number) {
+        if (size <= MAX_SMALL) return;
+        isLarge = true;
+        enter();
+        assertRoom();
+      },
+      /** Resolves when there is room. Throws the signal's reason. */
+      async waitForRoom(signal: AbortSignal) {
+        while (!hasRoom()) await untilAborted(new Promise<void>((wake) => waiting.push(wake)), signal);
+      },
+      /** Keeps the place for a response in memory. */
+      hold() {
+        enter();
+        own.isHeld = true;
+      },
+      /** Leaves the order: the response was printed, or there is none. */
+      end() {
+        own.isHeld = false;
+        places.delete(own);
+        for (const wake of waiting.splice(0)) wake();
+      },
+    };
+  };
+  return { place };
 }

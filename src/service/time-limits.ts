@@ -4,123 +4,97 @@ import type { Clock } from '../platform/context.js';
 import { NetworkError, type NetworkFault } from './errors.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
-export class Deadline {
-  readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
-  readonly #forward = () => this.#controller.abort(this.outer.reason);
-  #cancel = () => {};
+export type Deadline = ReturnType<typeof startDeadline>;
 
-  /** `host`, as `name:port`, is the one that errors name. */
-  constructor(
-    readonly host: string,
-    private readonly outer: AbortSignal,
-    private readonly clock: Clock,
-  ) {
-    // AbortSignal.any would leave a reference on the long-lived outer signal after every request.
-    outer.addEventListener('abort', this.#forward, { once: true });
-    if (outer.aborted) this.#forward();
-  }
-
-  /** Whether the outer signal has aborted. */
-  get isInterrupted(): boolean {
-    return this.outer.aborted;
-  }
-
-  /** Restarts the limit: aborts after `ms` with this fault, whose limit is `after`. */
-  allow(ms: number, fault: NetworkFault, after = ms): void {
-    this.#cancel();
-    this.#cancel = this.clock.after(ms, () => this.expire(fault, after));
-  }
-
+/** `host`, as `name:port`, is the one that errors name. */
+export function startDeadline(host: string, outer: AbortSignal, clock: Clock) {
+  const controller = new AbortController();
+  const forward = () => controller.abort(outer.reason);
+  // AbortSignal.any would leave a reference on the long-lived outer signal after every request.
+  outer.addEventListener('abort', forward, { once: true });
+  if (outer.aborted) forward();
+  let cancel = () => {};
   /** Aborts now. */
-  expire(fault: NetworkFault, after: number): void {
-    this.#controller.abort(new NetworkError(fault, { host: this.host, after }));
-  }
-
-  end(): void {
-    this.#cancel();
-    this.outer.removeEventListener('abort', this.#forward);
-  }
+  const expire = (fault: NetworkFault, after: number) =>
+    controller.abort(new NetworkError(fault, { host, after }));
+  return {
+    host,
+    /** The outer signal, and the one that also aborts after the limit. */
+    outer,
+    signal: controller.signal,
+    expire,
+    /** Restarts the limit: aborts after `ms` with this fault, whose limit is `after`. */
+    restart(ms: number, fault: NetworkFault, after = ms) {
+      cancel();
+      cancel = clock.after(ms, () => expire(fault, after));
+    },
+    end() {
+      cancel();
+      outer.removeEventListener('abort', forward);
+    },
+  };
 }
 
 /** Milliseconds for a process that was stopped past the limit to notice bytes that moved meanwhile. */
 const STALL_GRACE = 1_000;
 
-/** Detects that no byte has moved on a socket for a time. */
-export class StallTimer {
-  #isInGrace = false;
-
-  /** Expires the deadline when no byte has moved for `limit` ms and a grace period. */
-  constructor(
-    private readonly socket: Socket,
-    private readonly limit: number,
-    deadline: Deadline,
-  ) {
-    socket.on('timeout', () => {
-      if (this.#isInGrace) return deadline.expire('stalled', limit);
-      this.#isInGrace = true;
-      socket.setTimeout(Math.min(limit, STALL_GRACE));
-    });
-    socket.setTimeout(limit);
-  }
-
-  /** Reports that bytes have moved. */
-  onProgress(): void {
-    if (!this.#isInGrace) return;
-    this.#isInGrace = false;
-    this.socket.setTimeout(this.limit);
-  }
-
-  end(): void {
-    this.socket.setTimeout(0);
-  }
+/** Expires the deadline when no byte has moved on a socket for `limit` ms and a grace period. */
+export function watchStall(socket: Socket, limit: number, deadline: Deadline) {
+  let isInGrace = false;
+  socket.on('timeout', () => {
+    if (isInGrace) return deadline.expire('stalled', limit);
+    isInGrace = true;
+    socket.setTimeout(Math.min(limit, STALL_GRACE));
+  });
+  socket.setTimeout(limit);
+  return {
+    /** Reports that bytes have moved. */
+    onProgress() {
+      if (isInGrace) socket.setTimeout(limit);
+      isInGrace = false;
+    },
+    end: () => void socket.setTimeout(0),
+  };
 }
 
 /** Milliseconds between ticks, and the lateness of a tick that a busy machine explains. */
 const TICK = 5_000;
 const MAX_LATENESS = 5_000;
 
-/** Measures how long the process has run since construction. Keeps a timer until `end` is called. */
-export class AwakeTime {
-  #measuredAt: number;
-  #elapsed = 0;
-  #wasStopped = false;
-  #cancelTick = () => {};
+export type AwakeTime = ReturnType<typeof startAwakeTime>;
 
-  constructor(private readonly clock: Clock) {
-    this.#measuredAt = clock.monotonic();
-    this.#tick();
-  }
-
-  /** Returns the milliseconds so far, without stops. */
-  elapsed(): number {
-    this.#measure();
-    return this.#elapsed;
-  }
-
-  /** Returns whether the process was stopped since the last call of this method, and resets that. */
-  consumeStop(): boolean {
-    this.#measure();
-    const wasStopped = this.#wasStopped;
-    this.#wasStopped = false;
-    return wasStopped;
-  }
-
-  end(): void {
-    this.#cancelTick();
-  }
-
-  #tick(): void {
-    this.#measure();
-    this.#cancelTick = this.clock.after(TICK, () => this.#tick());
-  }
-
+/** Measures how long the process has run since the call. Keeps a timer until `end` is called. */
+export function startAwakeTime(clock: Clock) {
+  let measuredAt = clock.monotonic();
+  let elapsed = 0;
+  let wasStopped = false;
+  let cancelTick = () => {};
   /** Also called between ticks, because after a stop the caller's own timer may run before the tick does. */
-  #measure(): void {
-    const now = this.clock.monotonic();
-    const passed = now - this.#measuredAt;
-    this.#measuredAt = now;
-    if (passed > TICK + MAX_LATENESS) this.#wasStopped = true;
-    else this.#elapsed += passed;
-  }
+  const measure = () => {
+    const now = clock.monotonic();
+    const passed = now - measuredAt;
+    measuredAt = now;
+    if (passed > TICK + MAX_LATENESS) wasStopped = true;
+    else elapsed += passed;
+  };
+  const tick = () => {
+    measure();
+    cancelTick = clock.after(TICK, tick);
+  };
+  tick();
+  return {
+    /** Returns the milliseconds so far, without stops. */
+    elapsed() {
+      measure();
+      return elapsed;
+    },
+    /** Returns whether the process was stopped since the last call of this function, and resets that. */
+    consumeStop() {
+      measure();
+      const result = wasStopped;
+      wasStopped = false;
+      return result;
+    },
+    end: () => cancelTick(),
+  };
 }

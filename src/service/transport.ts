@@ -6,12 +6,12 @@ import { WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { Connector, type Route } from './connect.js';
+import { connector, type Route } from './connect.js';
 import { faultOf, NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
-import { type HttpResponse, ResponseReader } from './read-response.js';
-import { MAX_HEAD, ResponseHead } from './response-head.js';
+import { type HttpResponse, type ResponseReader, readResponse } from './read-response.js';
+import { interceptHead, MAX_HEAD, type ResponseHead } from './response-head.js';
 import type { ResponsePlace } from './response-memory.js';
-import { Deadline, StallTimer } from './time-limits.js';
+import { startDeadline, watchStall } from './time-limits.js';
 
 const POLL_CONNECTIONS = 8;
 /** Milliseconds until a part of a response that has arrived is searched for the id of a run. */
@@ -30,66 +30,109 @@ export interface SendHooks {
   onIncomplete(received: ReceivedResponse): void;
 }
 
-export class Transport {
-  readonly #connector: Connector;
-  readonly #host: string;
-  readonly #closed = new AbortController();
-  readonly #polling = new Set<Connection>();
-  readonly #idle: Connection[] = [];
+export type Transport = ReturnType<typeof openTransport>;
+
+export function openTransport(route: Route, clock: Clock, limits: Limits) {
+  const { host } = route.origin;
+  const openSocket = connector(route, clock);
+  const closed = new AbortController();
+  const polling = new Set<Connection>();
+  const idle: Connection[] = [];
   /** Requests that wait for a connection. */
-  readonly #waiting: ((connection: Connection) => void)[] = [];
+  const waiting: ((connection: Connection) => void)[] = [];
 
-  constructor(
-    private readonly route: Route,
-    private readonly clock: Clock,
-    private readonly limits: Limits,
-  ) {
-    this.#connector = new Connector(route, clock);
-    this.#host = route.origin.host;
-  }
+  /** Opens a socket within the time limit; aborted by the signal. */
+  const connect = async (signal: AbortSignal) => {
+    const deadline = startDeadline(host, signal, clock);
+    deadline.restart(limits.connect, 'connect-timeout');
+    try {
+      return await openSocket(deadline.signal);
+    } finally {
+      deadline.end();
+    }
+  };
 
-  /** Closes all connections immediately. */
-  async close(): Promise<void> {
-    this.#closed.abort(new Error('closed'));
-    await Promise.all([...this.#polling].map(({ client }) => client.destroy()));
-  }
+  /** Returns a connection that no other request uses; there are only a few. */
+  const takeConnection = async () => {
+    const free = idle.pop();
+    if (free !== undefined) return free;
+    if (polling.size === POLL_CONNECTIONS)
+      return new Promise<Connection>((resolve) => void waiting.push(resolve));
+    const connection = new Connection(route.origin, () => connect(closed.signal));
+    polling.add(connection);
+    return connection;
+  };
+
+  /** Sends a request and returns its response; `fallback` is the fault of a lost connection. */
+  const send = async (
+    request: Request,
+    reader: ResponseReader,
+    connection: Connection,
+    fallback: () => NetworkFault,
+  ): Promise<HttpResponse> => {
+    try {
+      connection.head?.expectNext();
+      connection.client.dispatch(request, reader);
+      return await reader.response();
+    } catch (error) {
+      const failure = toNetworkError(error, host, fallback());
+      if (!(failure instanceof NetworkError)) throw failure;
+      const decoded = await reader.decodedReceived();
+      const received = decoded ?? connection.head?.received();
+      if (received !== undefined) {
+        // It may contain the id of a run.
+        const { fault, details, cause } = failure;
+        const isBroken = decoded !== undefined && failure !== error;
+        throw new NetworkError(isBroken ? 'truncated' : fault, { ...details, received }, { cause });
+      }
+      // undici says nothing of the alert that ended a connection.
+      const { alert: code } = connection;
+      if (failure.fault !== 'reset' || code === undefined) throw failure;
+      throw new NetworkError('client-certificate', { host, code }, { cause: error });
+    }
+  };
 
   /**
    * Sends a body over a new connection: if a kept-alive one closed during the request, the service might have accepted
    * it. Throws NetworkError, the signal's reason, and what the body throws.
    */
-  async post(path: string, headers: Headers, body: TriggerBody, hooks: SendHooks, signal: AbortSignal) {
-    const { clock, limits } = this;
-    const deadline = new Deadline(this.#host, signal, clock);
-    const reader = new ResponseReader({ clock, limits, onReceived: () => onReceived() }, deadline);
-    reader.endBy = clock.monotonic() + limits.response;
-    let stall: StallTimer | undefined;
-    const open = async () => {
-      // undici opens another one if the first was lost.
-      if (stall !== undefined) throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
-      const socket = await this.#connect(signal);
-      stall = new StallTimer(socket, limits.stall, deadline);
-      return socket;
-    };
+  const post = async (
+    path: string,
+    headers: Headers,
+    body: TriggerBody,
+    hooks: SendHooks,
+    signal: AbortSignal,
+  ) => {
+    const deadline = startDeadline(host, signal, clock);
+    let endBy = clock.monotonic() + limits.response;
     let cancelSearch: (() => void) | undefined;
     const search = () => {
       cancelSearch = undefined;
-      const received = reader.received ?? connection.head?.received;
+      const received = reader.received() ?? connection.head?.received();
       if (received !== undefined) hooks.onIncomplete(received);
     };
     const onReceived = () => {
       cancelSearch ??= clock.after(SEARCH_INTERVAL, search);
     };
-    const connection = new Connection(this.route.origin, open, onReceived);
+    const reader = readResponse({ clock, limits, deadline, endBy: () => endBy, onReceived });
+    let stall: ReturnType<typeof watchStall> | undefined;
+    const open = async () => {
+      // undici opens another one if the first was lost.
+      if (stall !== undefined) throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
+      const socket = await connect(signal);
+      stall = watchStall(socket, limits.stall, deadline);
+      return socket;
+    };
+    const connection = new Connection(route.origin, open, onReceived);
     const onProgress = () => {
       stall?.onProgress();
       hooks.onProgress();
     };
     const onSent = () => {
-      reader.endBy = clock.monotonic() + limits.response;
+      endBy = clock.monotonic() + limits.response;
       hooks.onSent();
       stall?.end();
-      deadline.allow(limits.response, 'no-response');
+      deadline.restart(limits.response, 'no-response');
     };
     const request: Request = {
       method: 'POST',
@@ -98,10 +141,9 @@ export class Transport {
       body: body.chunks({ ...hooks, onProgress, onSent }) as never,
       reset: true,
     };
+    const fallback = () => (body.sendState === 'unsent' ? 'connect-reset' : 'reset');
     try {
-      return await this.#send(request, reader, connection, () =>
-        body.sendState === 'unsent' ? 'connect-reset' : 'reset',
-      );
+      return await send(request, reader, connection, fallback);
     } catch (error) {
       if (signal.aborted) search();
       // undici may wrap it or lose it.
@@ -111,78 +153,36 @@ export class Transport {
       cancelSearch?.();
       connection.client.destroy().catch(() => {});
     }
-  }
+  };
 
   /**
    * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
    * printed first, or the signal's reason.
    */
-  async get(path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace) {
-    const { clock, limits } = this;
+  const get = async (path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace) => {
     // The time limits do not include the wait for a free connection.
-    const connection = await this.#takeConnection();
-    const deadline = new Deadline(this.#host, signal, clock);
+    const connection = await takeConnection();
+    const deadline = startDeadline(host, signal, clock);
     try {
       place?.assertRoom();
-      deadline.allow(limits.silence, 'no-response');
-      const reader = new ResponseReader({ clock, limits, place }, deadline);
-      return await this.#send({ method: 'GET', path, headers }, reader, connection, () => 'reset');
+      deadline.restart(limits.silence, 'no-response');
+      const reader = readResponse({ clock, limits, deadline, place });
+      return await send({ method: 'GET', path, headers }, reader, connection, () => 'reset');
     } finally {
       deadline.end();
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#idle.push(connection);
+      const next = waiting.shift();
+      if (next === undefined) idle.push(connection);
       else next(connection);
     }
-  }
+  };
 
-  /** Sends a request and returns its response; `fallback` is the fault of a lost connection. */
-  async #send(
-    request: Request,
-    reader: ResponseReader,
-    connection: Connection,
-    fallback: () => NetworkFault,
-  ): Promise<HttpResponse> {
-    try {
-      connection.head?.expectNext();
-      connection.client.dispatch(request, reader);
-      return await reader.response();
-    } catch (error) {
-      const failure = toNetworkError(error, this.#host, fallback());
-      if (!(failure instanceof NetworkError)) throw failure;
-      const received = (await reader.decodedReceived()) ?? connection.head?.received;
-      if (received !== undefined) {
-        const isBroken = reader.received !== undefined && failure !== error;
-        // It may contain the id of a run.
-        const { fault, details, cause } = failure;
-        throw new NetworkError(isBroken ? 'truncated' : fault, { ...details, received }, { cause });
-      }
-      // undici says nothing of the alert that ended a connection.
-      const { alert: code } = connection;
-      if (failure.fault !== 'reset' || code === undefined) throw failure;
-      throw new NetworkError('client-certificate', { host: this.#host, code }, { cause: error });
-    }
-  }
+  /** Closes all connections immediately. */
+  const close = async () => {
+    closed.abort(new Error('closed'));
+    await Promise.all([...polling].map(({ client }) => client.destroy()));
+  };
 
-  /** Returns a connection that no other request uses; there are only a few. */
-  async #takeConnection(): Promise<Connection> {
-    const idle = this.#idle.pop();
-    if (idle !== undefined) return idle;
-    if (this.#polling.size === POLL_CONNECTIONS) return new Promise((resolve) => this.#waiting.push(resolve));
-    const connection = new Connection(this.route.origin, () => this.#connect(this.#closed.signal));
-    this.#polling.add(connection);
-    return connection;
-  }
-
-  /** Opens a socket within the time limit; aborted by the signal. */
-  async #connect(signal: AbortSignal): Promise<Socket> {
-    const deadline = new Deadline(this.#host, signal, this.clock);
-    deadline.allow(this.limits.connect, 'connect-timeout');
-    try {
-      return await this.#connector.open(deadline.signal);
-    } finally {
-      deadline.end();
-    }
-  }
+  return { post, get, close };
 }
 
 /** A connection of undici over sockets of `open`, which it calls again where the last one was closed. */
@@ -208,7 +208,7 @@ class Connection {
               const code = errorCode(error);
               if (faultOf(code) === 'client-certificate') this.alert = code;
             });
-            this.head = new ResponseHead(socket, onReceived);
+            this.head = interceptHead(socket, onReceived);
             callback(null, socket);
           },
           (error) => callback(error, null),

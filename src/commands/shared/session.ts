@@ -16,7 +16,7 @@ import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/o
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { ResponseMemory } from '../../service/response-memory.js';
+import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import { printError } from '../../view/errors/print-error.js';
@@ -157,13 +157,13 @@ async function open(plan: SessionPlan, interruption: Interruption, context: Cont
   for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
     reporter.warn(warning);
   for (const note of settings.notes) reporter.debug(note);
-  const { Transport } = await import('../../service/transport.js');
+  const { openTransport } = await import('../../service/transport.js');
   await setV8Flags(nodeVersion);
   const { baseUrl, proxy, tls, headers } = settings;
-  const transport = new Transport({ origin: baseUrl, proxy, tls }, clock, limits);
+  const transport = openTransport({ origin: baseUrl, proxy, tls }, clock, limits);
   const events = serviceLogger(reporter);
   const userAgent = `wfr/${VERSION}`;
-  const memory = new ResponseMemory();
+  const memory = createResponseMemory();
   const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events, memory };
   const stdout = openStdoutQueue(context, interruption);
   const layout = await openLayout(presentation.colorFlag, context);
