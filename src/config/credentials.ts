@@ -7,7 +7,6 @@ import { dirname } from 'node:path';
 import { InputError, UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
-import { resolvePath } from '../platform/files.js';
 import { checkWriters, formatMode, isForeign } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
@@ -15,8 +14,8 @@ import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import type { Profile, Source } from './profile.js';
-import { isOtherOrigin, resolveSetting, type ServiceSources } from './resolve-setting.js';
+import type { Source } from './profile.js';
+import { isOtherOrigin, resolveSetting, type ServiceSources, settingValues } from './resolve-setting.js';
 
 export type TokenLocation = { source: Source } & (
   | { kind: 'variable'; token: string }
@@ -30,7 +29,7 @@ export interface TokenSource {
   /** Undefined if no token is configured, or with --no-token. */
   location: TokenLocation | undefined;
   /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
-  withheld?: string;
+  withheld: string | undefined;
   /** The sources that are set, too. */
   overridden: readonly TokenLocation[];
 }
@@ -42,31 +41,23 @@ export interface TokenSource {
  */
 export function findTokenSource(sources: ServiceSources): TokenSource {
   const { flags, profile, context } = sources;
-  const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = context.env;
-  const fromFlag: TokenLocation[] = [];
-  if (flags.tokenFile !== undefined)
-    fromFlag.push({ kind: 'file', path: flags.tokenFile, source: { kind: 'flag', name: '--token-file' } });
-  const fromVariables: TokenLocation[] = [];
-  if (token) fromVariables.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
-  if (path) fromVariables.push({ kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } });
-  const fromProfile = profile === undefined ? [] : profileLocations(profile, context);
-  const withheld = whyWithheld(sources);
-  const isProfileFirst = profile?.chosenBy.kind === 'flag' && withheld === undefined;
-  const others = isProfileFirst ? [...fromProfile, ...fromVariables] : [...fromVariables, ...fromProfile];
-  const [location, ...overridden] = flags.token === false ? [] : [...fromFlag, ...others];
-  return location?.source.kind === 'profile' && withheld !== undefined
-    ? { location: undefined, overridden: [], withheld }
-    : { location, overridden };
-}
-
-function profileLocations({ settings, path, sourceOf }: Profile, context: Context): TokenLocation[] {
-  const { tokenFile, tokenCommand: command } = settings;
-  const folder = dirname(path);
-  if (tokenFile !== undefined)
-    return [{ kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') }];
-  return command === undefined
-    ? []
-    : [{ kind: 'command', command, folder, source: sourceOf('tokenCommand') }];
+  const { WFR_TOKEN: token } = context.env;
+  const { tokenFile, tokenCommand: command } = profile?.settings ?? {};
+  const withheld = (tokenFile ?? command) && whyWithheld(sources);
+  const locations: TokenLocation[] = [];
+  if (token) locations.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
+  for (const { text: path, source } of settingValues('tokenFile', sources))
+    locations.push({ kind: 'file', path, source });
+  if (profile !== undefined && command !== undefined && withheld === undefined) {
+    const source = profile.sourceOf('tokenCommand');
+    locations.push({ kind: 'command', command, folder: dirname(profile.path), source });
+  }
+  const isProfileFirst = profile?.chosenBy.kind === 'flag';
+  const order = isProfileFirst ? ['flag', 'profile', 'variable'] : ['flag', 'variable', 'profile'];
+  const ordered = order.flatMap((kind) => locations.filter(({ source }) => source.kind === kind));
+  const [location, ...overridden] = flags.token === false ? [] : ordered;
+  const isWithheld = location === undefined && flags.token !== false;
+  return { location, overridden, withheld: isWithheld ? withheld : undefined };
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
@@ -103,13 +94,15 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   if (ignored !== undefined)
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
   const read = (signal?: AbortSignal) => readToken(location, context, warnings, signal);
-  if (location.kind === 'command') maskArguments(location.command, context.secrets);
-  // A command runs only when the token is needed.
-  const token = location.kind === 'command' ? undefined : await read();
+  const name = formatTokenSource(location);
+  if (location.kind === 'command') {
+    maskArguments(location.command, context.secrets);
+    return renewable(name, read, warnings);
+  }
+  const token = await read();
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
-  const readAgain = isStdin && token !== undefined ? async () => token : read;
-  return new RenewableToken(formatTokenSource(location), readAgain, warnings, token);
+  return renewable(name, isStdin ? async () => token : read, warnings, token);
 }
 
 async function readToken(
@@ -141,53 +134,53 @@ export async function requireToken(
   await credentials.token(signal);
 }
 
-/** A token that can be read again from its source. */
-class RenewableToken implements LoadedCredentials {
-  #failure = '';
+/** Returns a token that can be read again from its source; `current` is the one that was read already. */
+function renewable(
+  name: string,
+  read: (signal?: AbortSignal) => Promise<string>,
+  warnings: readonly string[],
+  current?: string,
+): LoadedCredentials {
+  let failure = '';
   /** The last rejected token for which the source was read again, so that it is read once for several requests. */
-  #rejected: string | undefined;
-  #pendingRead: Promise<string> | undefined;
-
-  constructor(
-    private readonly name: string,
-    private readonly read: (signal?: AbortSignal) => Promise<string>,
-    readonly warnings: readonly string[],
-    private current?: string,
-  ) {}
-
-  get source(): string {
-    return this.name + this.#failure;
-  }
-
-  async token(signal?: AbortSignal): Promise<string> {
-    this.current ??= await this.#readOnce(signal);
-    return this.current;
-  }
-
-  async refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean> {
-    // Another request may have renewed it already.
-    if (this.current !== rejected) return true;
-    if (this.#rejected === rejected) return false;
-    try {
-      this.current = await this.#readOnce(signal);
-      this.#failure = '';
-      this.#rejected = rejected;
-    } catch (error) {
-      signal?.throwIfAborted();
-      // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
-      if (error instanceof UsageError) this.#rejected = rejected;
-      this.#failure = `, and reading it again failed: ${messageOnOneLine(error)}`;
-    }
-    return this.current !== rejected;
-  }
-
+  let lastRejected: string | undefined;
+  let pending: Promise<string> | undefined;
   /** Concurrent requests share one read. */
-  #readOnce(signal?: AbortSignal): Promise<string> {
-    this.#pendingRead ??= this.read(signal).finally(() => {
-      this.#pendingRead = undefined;
+  const readOnce = (signal?: AbortSignal) => {
+    pending ??= read(signal).finally(() => {
+      pending = undefined;
     });
-    return this.#pendingRead;
-  }
+    return pending;
+  };
+  return {
+    warnings,
+    get source() {
+      return name + failure;
+    },
+    async token(signal) {
+      current ??= await readOnce(signal);
+      return current;
+    },
+    async refresh(rejected, signal) {
+      // Another request may have renewed it already.
+      if (current !== rejected) return true;
+      if (lastRejected === rejected) return false;
+      try {
+        current = await readOnce(signal);
+        failure = '';
+        lastRejected = rejected;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const isUsage = error instanceof UsageError;
+        // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
+        if (isUsage) lastRejected = rejected;
+        // With what a token command wrote to stderr.
+        const reason = isUsage ? error.facts.text.replaceAll('\n', '; ') : describeSystemError(error);
+        failure = `, and reading it again failed: ${reason}`;
+      }
+      return current !== rejected;
+    },
+  };
 }
 
 function missingToken({ profile, context }: ServiceSources, withheld: string | undefined): WfrError {
@@ -202,13 +195,6 @@ function missingToken({ profile, context }: ServiceSources, withheld: string | u
     hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
     createdNothing: true,
   });
-}
-
-/** Includes what a token command wrote to stderr. */
-function messageOnOneLine(error: unknown): string {
-  if (!(error instanceof UsageError)) return error instanceof Error ? error.message : String(error);
-  const quoted = error.quoted ? [error.quoted.replaceAll('\n', '; ')] : [];
-  return [...error.problems, ...quoted].join(': ');
 }
 
 async function readTokenFile(

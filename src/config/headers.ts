@@ -14,20 +14,17 @@ const IDEMPOTENCY_KEY = 'idempotency-key';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Throws UsageError for an Idempotency-Key where each row is a request of its own. */
-export function rejectIdempotencyKey(headers: Headers): void {
-  if (IDEMPOTENCY_KEY in headers)
-    throw new UsageError([
-      'the header Idempotency-Key cannot be used in a batch: all rows would have the same key',
-    ]);
-}
-
-/** Throws UsageError for an Idempotency-Key where another spelling of the workflow's field may be sent with it. */
-export function assertOneBody(headers: Headers, field: WorkflowIdFieldChoice): void {
-  if (IDEMPOTENCY_KEY in headers && field === 'auto')
-    throw new UsageError([
-      'the header Idempotency-Key requires --workflow-id-field: with auto, one key may have two bodies',
-    ]);
+/**
+ * Throws UsageError for an Idempotency-Key that several bodies would have: the rows of a batch, whose `field` is undefined,
+ * or the spellings of the workflow's field.
+ */
+export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): void {
+  if (!(IDEMPOTENCY_KEY in headers)) return;
+  const fail = (problem: string) => {
+    throw new UsageError([`the header Idempotency-Key ${problem}`]);
+  };
+  if (field === undefined) fail('cannot be used in a batch: all rows would have the same key');
+  if (field === 'auto') fail('requires --workflow-id-field: with auto, one key may have two bodies');
 }
 
 /**

@@ -44,7 +44,7 @@ export function resolveSetting(name: SettingName, sources: ServiceSources): RawS
 }
 
 /** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
-export function settingValues(name: SettingName, sources: ServiceSources): RawSetting[] {
+export function settingValues(name: SettingName | 'tokenFile', sources: ServiceSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
   const values: { value: string | boolean | undefined; source: Source }[] = [

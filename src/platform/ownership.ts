@@ -79,9 +79,7 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
     if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
     const isLink = stats.isSymbolicLink();
     if (isPlanted(stats, await lstat(folder), uid))
-      throw new Error(
-        isLink ? `${resolved} is a link of another user, in a folder that everybody can write to` : PLANTED,
-      );
+      throw new Error(isLink ? `the link ${resolved} ${PLANTED}` : PLANTED);
     if (!isLink) continue;
     const target = resolve(folder, await readlink(resolved), ...names.slice(index + 1));
     return resolveTrusted(target, uid, links + 1);

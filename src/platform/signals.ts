@@ -12,76 +12,66 @@ import { untilAborted } from './until-aborted.js';
 const MAX_DISK_WAIT = 500;
 const MAX_ENDING = 500;
 
-export class Interruption {
-  readonly #first = new AbortController();
-  readonly #second = new AbortController();
+export type Interruption = ReturnType<typeof listenForSignals>;
+
+/** Listens to signals until `release` is called. */
+export function listenForSignals({ onSignal, clock }: Pick<Context, 'onSignal' | 'clock'>) {
+  const first = new AbortController();
+  const second = new AbortController();
   /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
-  readonly #final = new AbortController();
-  readonly #impatient = new AbortController();
-  readonly #overdue = new AbortController();
-  #stopTimer = () => {};
-  readonly #release: () => void;
-  /** Aborts with an InterruptedError on the first signal. */
-  readonly signal = this.#first.signal;
-  /** Aborts with the InterruptedError of the first signal when a second one arrives. */
-  readonly second = this.#second.signal;
-  /** Aborts half a second after the second signal, when files must not delay the exit any longer. */
-  readonly impatient = this.#impatient.signal;
+  const final = new AbortController();
+  const impatient = new AbortController();
+  const overdue = new AbortController();
+  let stopTimer = () => {};
+  // Every watched run adds listeners.
+  setMaxListeners(0, first.signal, second.signal, final.signal, impatient.signal);
 
-  constructor(private readonly context: Pick<Context, 'onSignal' | 'clock'>) {
-    // Every watched run adds listeners.
-    setMaxListeners(0, this.signal, this.second, this.#final.signal, this.impatient);
-    this.#release = context.onSignal((signal) => this.#receive(signal));
-  }
-
-  /** The first signal; undefined if none has arrived. */
-  get received(): SignalName | undefined {
-    return this.signal.aborted ? (this.signal.reason as InterruptedError).signal : undefined;
-  }
+  const stopListening = onSignal((name) => {
+    const isSecond = first.signal.aborted;
+    const error = isSecond ? first.signal.reason : new InterruptedError(name);
+    if (isSecond && !second.signal.aborted)
+      stopTimer = clock.after(MAX_DISK_WAIT, () => {
+        impatient.abort(error);
+        stopTimer = clock.after(MAX_ENDING, () => overdue.abort(error));
+      });
+    // Listeners of the first signal also check `final`, so it aborts first.
+    if (isSecond || name !== 'SIGINT') final.abort(error);
+    if (isSecond) second.abort(error);
+    first.abort(error);
+  });
 
   /** Settles like the promise, or rejects with the InterruptedError of the next signal: the first one, then the final one. */
-  raceWithSignal<T>(promise: Promise<T>): Promise<T> {
-    return untilAborted(promise, this.signal.aborted ? this.#final.signal : this.signal);
-  }
+  const raceWithSignal = <T>(promise: Promise<T>): Promise<T> =>
+    untilAborted(promise, first.signal.aborted ? final.signal : first.signal);
 
-  /** Like raceWithSignal; what is opened after the signal is closed again. */
-  async raceToOpen<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
-    try {
-      return await this.raceWithSignal(opening);
-    } catch (error) {
-      void opening.then((opened) => opened.close()).catch(() => {});
-      throw error;
-    }
-  }
-
-  /** Settles like the promise, or rejects with the first InterruptedError a second after the second signal. */
-  raceToEnd<T>(promise: Promise<T>): Promise<T> {
-    return untilAborted(promise, this.#overdue.signal);
-  }
-
-  /** Stops listening to signals. */
-  release(): void {
-    this.#stopTimer();
-    this.#release();
-  }
-
-  #receive(signal: SignalName): void {
-    const isSecond = this.signal.aborted;
-    const error = isSecond ? this.signal.reason : new InterruptedError(signal);
-    if (isSecond && !this.second.aborted) this.#startTimer(error);
-    // Listeners of the first signal also check `final`, so it aborts first.
-    if (isSecond || signal !== 'SIGINT') this.#final.abort(error);
-    if (isSecond) this.#second.abort(error);
-    this.#first.abort(error);
-  }
-
-  #startTimer(error: InterruptedError): void {
-    const { clock } = this.context;
-    this.#stopTimer = clock.after(MAX_DISK_WAIT, () => {
-      this.#impatient.abort(error);
-      this.#stopTimer = clock.after(MAX_ENDING, () => this.#overdue.abort(error));
-    });
-  }
+  return {
+    /** Aborts with an InterruptedError on the first signal. */
+    signal: first.signal,
+    /** Aborts with the InterruptedError of the first signal when a second one arrives. */
+    second: second.signal,
+    /** Aborts half a second after the second signal, when files must not delay the exit any longer. */
+    impatient: impatient.signal,
+    /** The first signal; undefined if none has arrived. */
+    get received(): SignalName | undefined {
+      return first.signal.reason?.signal;
+    },
+    raceWithSignal,
+    /** Like raceWithSignal; what is opened after the signal is closed again. */
+    async raceToOpen<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+      try {
+        return await raceWithSignal(opening);
+      } catch (error) {
+        void opening.then((opened) => opened.close()).catch(() => {});
+        throw error;
+      }
+    },
+    /** Settles like the promise, or rejects with the first InterruptedError a second after the second signal. */
+    raceToEnd: <T>(promise: Promise<T>): Promise<T> => untilAborted(promise, overdue.signal),
+    release() {
+      stopTimer();
+      stopListening();
+    },
+  };
 }
 
 export type StdoutQueue = ReturnType<typeof openStdoutQueue>;

@@ -477,7 +477,7 @@ describe('a token command', () => {
     const failed = await failing.wfr(['watch', 'run-1']);
     expect(failed.exitCode).toBe(4);
     expect(failed.stderr).toMatch(
-      /, and reading it again failed: the token command .* failed with exit code 5 .*: no session; for \(the token\)\n/,
+      /, and reading it again failed: the token command .* failed with exit code 5 .*; no session; for \(the token\)\n/,
     );
   });
 });

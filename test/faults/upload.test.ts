@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Interruption } from '../../src/platform/signals.js';
+import { listenForSignals } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
@@ -234,7 +234,7 @@ describe('run: Ctrl-C before the request is complete', () => {
       fields: { workflowId: 'w' },
       inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
     });
-    const interruption = new Interruption({
+    const interruption = listenForSignals({
       onSignal: (listener) => signals.listen(listener),
       clock: realClock,
     });

@@ -393,7 +393,7 @@ describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has plante
       const results = link === 'folder' ? 'folder/victim' : link;
       const { exitCode, stderr } = await batch(results);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`${join(cwd, link)} is a link of another user`);
+      expect(stderr).toContain(`the link ${join(cwd, link)} belongs to another user`);
     }
     expect({ posts: posts(), files: readdirSync(own) }).toEqual({ posts: 0, files: ['rows.jsonl'] });
   });
@@ -420,7 +420,7 @@ describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has plante
         cwd,
       });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`${join(cwd, 'link')} is a link of another user`);
+      expect(stderr).toContain(`the link ${join(cwd, 'link')} belongs to another user`);
       expect(readdirSync(own)).toEqual([]);
     }
     expect(posts()).toBe(0);

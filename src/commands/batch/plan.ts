@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { loadCredentials } from '../../config/credentials.js';
-import { rejectIdempotencyKey } from '../../config/headers.js';
+import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
@@ -86,7 +86,7 @@ export async function planBatch(
   });
   const { workflowId, defaults, shard } = checked;
   const validateFiles = async () => {
-    rejectIdempotencyKey(checked.settings.headers);
+    assertOneBody(checked.settings.headers);
     const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
     const isRecorded = flags.check !== true || flags.results !== undefined;
     const results = isRecorded

@@ -14,7 +14,12 @@ import {
 } from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
-import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
+import {
+  type Interruption,
+  listenForSignals,
+  openStdoutQueue,
+  type StdoutQueue,
+} from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
@@ -89,7 +94,7 @@ export async function runCommand(
   const { clock, errorsAsData, stderr, secrets } = context;
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const interruption = new Interruption(context);
+  const interruption = listenForSignals(context);
   const reports = requestedReports(flags, context);
   let plan: SessionPlan | undefined;
   let session: Session | undefined;
