@@ -6,7 +6,7 @@ import { type Facts, WfrError } from '../errors.js';
 import { codeOfExit, ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
 import { linesOf, sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import { endOf, exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, STATES, stillText } from './outcome.js';
+import { exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, stillText } from './outcome.js';
 
 /** A run, or a row of a batch, that did not succeed. */
 export interface RunData {
@@ -129,13 +129,11 @@ function describeWork(ending: CommandEnding): ErrorData[] {
 /** Returns what kept a run from success. */
 function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
   if (error !== undefined) return error;
-  const end = endOf(run?.status);
-  const code = end && STATES[end].code;
-  if (code === undefined)
+  if (run?.status !== 'FAILED')
     return new WfrError('still-running', [stillText(run, durationMs)], { isTemporary: true }).facts;
-  const { message, step } = run?.error ?? {};
+  const { message, step } = run.error ?? {};
   const where = step === undefined ? '' : ` at step ${step}`;
-  return new WfrError(code, [`the run ${end}${where}`], { response: { message } }).facts;
+  return new WfrError('run-failed', [`the run failed${where}`], { response: { message } }).facts;
 }
 
 /** Describes an error; by default one that ended a command before it knew of any run. */

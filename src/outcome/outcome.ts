@@ -4,7 +4,7 @@
  */
 import type { Facts } from '../errors.js';
 import { ERROR_CODES, type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
-import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
+import { hasEndedStatus, isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
@@ -124,9 +124,7 @@ export function stateOfRun(run: Run | undefined, error?: Facts): State {
 
 /** Returns the state that a status stands for; undefined while the run goes on. */
 export function endOf(status: string | undefined): EndState | undefined {
-  return status !== undefined && Object.hasOwn(END_STATES, status)
-    ? END_STATES[status as TerminalStatus]
-    : undefined;
+  return hasEndedStatus(status) ? END_STATES[status] : undefined;
 }
 
 /** Returns the exit for one run or row. */
@@ -152,15 +150,14 @@ export function statusOf({ run }: Pick<Outcome, 'run'>): string {
 }
 
 /** Returns progress such as `2 of 4`; empty if unknown. */
-export function stepsOf({ run }: Outcome): string {
-  const total = run === undefined ? undefined : totalSteps(run);
-  return run === undefined || total === undefined ? '' : `${stepsDone(run)} of ${total}`;
+export function stepsOf(run: Run | undefined): string {
+  const steps = countSteps(run);
+  return steps === undefined ? '' : `${steps.done} of ${steps.total}`;
 }
 
 /** Returns the step that failed, sanitized; empty if none did. */
 export function failingStepOf({ run }: Outcome): string {
-  const end = endOf(run?.status);
-  return end !== undefined && STATES[end].exit !== ExitCode.ok ? sanitize(run?.error?.step ?? '') : '';
+  return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
 }
 
 export const NO_MESSAGE = '(the service gave no message)';
@@ -191,7 +188,7 @@ export function requestLines({ error }: Outcome): string[] {
  */
 export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
   const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
-  const steps = run === undefined || durationMs === undefined ? '' : stepsText(run);
+  const steps = durationMs === undefined ? '' : stepsText(run);
   const status = run === undefined ? 'not seen' : (run.status ?? 'accepted');
   return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;
 }
@@ -207,18 +204,14 @@ export function statusText({ status }: Run): string {
 }
 
 /** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */
-export function stepsText(run: Run): string {
-  const total = totalSteps(run);
-  return total === undefined ? '' : `${stepsDone(run)} of ${total} ${total === 1 ? 'step' : 'steps'}`;
+export function stepsText(run: Run | undefined): string {
+  const steps = stepsOf(run);
+  return steps && `${steps} ${run?.steps === 1 ? 'step' : 'steps'}`;
 }
 
-/** Returns the number of steps, or undefined where it is not a positive integer. */
-export function totalSteps({ steps }: Run): number | undefined {
-  return steps !== undefined && Number.isSafeInteger(steps) && steps > 0 ? steps : undefined;
-}
-
-/** Returns the number of completed steps, clamped to 0 and the total. */
-export function stepsDone(run: Run): number {
-  const done = Math.trunc(run.stepsCompleted ?? 0);
-  return Math.min(Math.max(done, 0), totalSteps(run) ?? Number.MAX_SAFE_INTEGER);
+/** Returns the number of steps, and how many have completed; undefined where the first is not a positive integer. */
+export function countSteps(run: Run | undefined): { done: number; total: number } | undefined {
+  const { steps: total = 0, stepsCompleted = 0 } = run ?? {};
+  if (!Number.isSafeInteger(total) || total <= 0) return undefined;
+  return { done: Math.min(Math.max(Math.trunc(stepsCompleted), 0), total), total };
 }

@@ -1,11 +1,11 @@
 /** The closing block of a batch: how many rows ended how, why, and what to do next. */
 
 import type { ErrorCode } from '../exit-code.js';
-import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
+import { type State, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
-import { paintOf, type Style } from './presentation.js';
+import { type Style, wordPaint } from './presentation.js';
 
 /** Why some rows have a state. */
 interface StateReason {
@@ -63,7 +63,7 @@ function countsLine({ counts, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
-    paintOf(WORDS.get(word) ?? 'doubt', style)(`${formatCount(count)} ${word}`);
+    wordPaint(word, style)(`${formatCount(count)} ${word}`);
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
@@ -72,7 +72,8 @@ function countsLine({ counts, fact }: BatchSummary, style: Style): string {
 }
 
 function reasonLines({ state, count, step, message, rows }: StateReason, style: Style): string[] {
-  const head = paintOf(STATES[state].tone, style)(`${formatCount(count)} ${wordOf(state)}`);
+  const word = wordOf(state);
+  const head = wordPaint(word, style)(`${formatCount(count)} ${word}`);
   const at = step === '' ? '' : ` at step ${sanitize(step)}`;
   const [, status, rest = ''] = /^(?:(\d{3}): )?(.*)$/s.exec(message) ?? [];
   const text = sanitizeLines(rest).join('; ');

@@ -1,6 +1,6 @@
 /** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
 import { UsageError } from '../errors.js';
-import type { Tone } from '../outcome/outcome.js';
+import { endOf, WORDS } from '../outcome/outcome.js';
 import type { Context, Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
 
@@ -129,9 +129,9 @@ export async function createStyle(color: boolean): Promise<Style> {
   return { success: chalk.green, error: chalk.red, warning: chalk.yellow, dim: chalk.dim, bold: chalk.bold };
 }
 
-/** Returns the color of a tone. */
-export function paintOf(tone: Tone, { success, error, warning }: Style): Paint {
-  return { good: success, bad: error, doubt: warning, open: plain }[tone];
+/** Returns the color of the word for a state. */
+export function wordPaint(word: string, { success, error, warning }: Style): Paint {
+  return { good: success, bad: error, doubt: warning, open: plain }[WORDS.get(word) ?? 'doubt'];
 }
 
 /** The colors of jq 1.7. They are sequences, as a string of any length is colored without holding it. */
@@ -145,6 +145,7 @@ const JSON_COLORS: JsonColors = {
 
 /** Returns how a status is colored: green and red for the two ends, yellow for a run in progress. */
 export function statusPaint(status: string | undefined, style: Style): Paint {
-  const paints = { FINISHED: style.success, FAILED: style.error, RUNNING: style.warning };
-  return new Map(Object.entries(paints)).get(status ?? '') ?? style.dim;
+  if (status === 'RUNNING') return style.warning;
+  const end = endOf(status);
+  return end === undefined ? style.dim : wordPaint(end, style);
 }

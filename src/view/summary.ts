@@ -1,6 +1,6 @@
 /** Runs in `-o text`. */
 
-import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
+import { statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
@@ -18,11 +18,10 @@ export function runSummary(
   now: number,
   { style, width }: Layout,
 ): string {
-  const steps = totalSteps(run);
   const rows = {
     run: run.id,
     status: run.status,
-    steps: steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`,
+    steps: stepsOf(run) || undefined,
     'failed at': run.error?.step,
     message: run.error?.message,
     created: ageText(run.createdAt, now) ?? run.createdAt,

@@ -2,7 +2,7 @@
 
 import textWidth from 'string-width';
 import type { PastRun } from '../history/history.js';
-import { statusText, stepsDone, totalSteps } from '../outcome/outcome.js';
+import { statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
@@ -113,7 +113,6 @@ export function layOutRuns(
   { style, width, secrets }: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask },
 ): string[] {
   const cell = (text: string) => sanitize(secrets.mask(text));
-  const stepsOf = (run: Run) => (totalSteps(run) === undefined ? '' : `${stepsDone(run)}/${totalSteps(run)}`);
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: ({ shortId }) => cell(shortId) },
     {
@@ -121,7 +120,7 @@ export function layOutRuns(
       text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
       paint: ({ run }) => statusPaint(run?.status, style),
     },
-    { header: 'STEPS', text: ({ run }) => (run === undefined ? '' : stepsOf(run)) },
+    { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },
     {
       header: 'AGE',
       text: ({ run }) => ageText(run?.createdAt, now)?.replace(' ago', '') ?? '',

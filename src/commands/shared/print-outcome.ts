@@ -3,11 +3,9 @@ import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
-  endOf,
   exitOf,
   NO_MESSAGE,
   type Outcome,
-  STATES,
   statusText,
   stepsText,
   stillText,
@@ -116,19 +114,18 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
 
 /** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */
 function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
-  const state = endOf(run.status) ?? 'failed';
-  const title = state.charAt(0).toUpperCase() + state.slice(1);
-  const { message, step } = run.error ?? {};
   const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
   const facts =
     durationMs === undefined
       ? [`run ${sanitize(run.id)}`, stepsText(run), version].filter(Boolean).join(', ')
       : `${stepsText(run)} in ${formatDuration(durationMs)}`.trim();
-  if (STATES[state].exit === ExitCode.ok) {
-    if (!reporter.presentation.quiet) reporter.block([`${title}: ${facts}`], title, reporter.style.success);
+  const { presentation, style } = reporter;
+  if (run.status === 'FINISHED') {
+    if (!presentation.quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);
     return;
   }
-  const end = step === undefined ? title : `${title} at step ${sanitize(step)}`;
+  const { message, step } = run.error ?? {};
+  const end = step === undefined ? 'Failed' : `Failed at step ${sanitize(step)}`;
   const lines = message ? quoteLines(message) : [NO_MESSAGE];
-  reporter.block([`${end} (${facts})`, ...lines], title, reporter.style.error);
+  reporter.block([`${end} (${facts})`, ...lines], 'Failed', style.error);
 }

@@ -1,6 +1,5 @@
 /** The runs as the HTML report shows them, and the same as data for the page's script, which renders the table. */
 import {
-  endOf,
   failingStepOf,
   type Outcome,
   problemLines,
@@ -10,6 +9,7 @@ import {
   WORDS,
   wordOf,
 } from '../../outcome/outcome.js';
+import { hasEndedStatus } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
@@ -33,7 +33,7 @@ export type Entry = ReturnType<typeof toEntry>;
 export function toEntry(outcome: Outcome, index: number) {
   const { id = '', run, inputs = [], durationMs } = outcome;
   const name = outcome.label && sanitize(outcome.label);
-  const isEnded = endOf(run?.status) !== undefined;
+  const isEnded = hasEndedStatus(run?.status);
   const label = wordOf(outcome.state);
   const status = statusOf(outcome);
   // Without the time it took, so that equal problems are grouped.
@@ -52,7 +52,7 @@ export function toEntry(outcome: Outcome, index: number) {
     outcome: PAGE_OUTCOMES.find((known) => known.label === label) as PageOutcome,
     /** The service's status, where it is another word. */
     status: status.toLowerCase() === label ? '' : status,
-    steps: stepsOf(outcome),
+    steps: stepsOf(run),
     /** Milliseconds since 1970. */
     started: outcome.startedAt,
     /** Milliseconds; undefined if the end of the run was not observed. */

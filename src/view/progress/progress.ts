@@ -2,22 +2,13 @@
  * The progress of runs and of batches: what is known of them, and the line that says it. A painter shows that line: the live
  * one (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
  */
-import {
-  STATES,
-  type State,
-  statusText,
-  stepsDone,
-  stepsText,
-  totalSteps,
-  WORDS,
-  wordOf,
-} from '../../outcome/outcome.js';
+import { countSteps, type State, statusText, stepsText, wordOf } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { type Paint, paintOf, type Style, statusPaint } from '../presentation.js';
+import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses } from '../summary.js';
 import { type ListedRun, layOutRuns } from '../table.js';
 
@@ -117,10 +108,10 @@ export class RunsProgress implements Progress {
     const row = this.#rows.get(id) ?? { ...UNSEEN, id };
     this.#rows.set(id, row);
     const before = row.run;
-    const steps = stepsDone(run);
+    const steps = countSteps(run)?.done ?? 0;
     if (before === undefined || before.status === 'PENDING')
       Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
-    else if (steps !== stepsDone(before)) row.lastStep = now;
+    else if (steps !== countSteps(before)?.done) row.lastStep = now;
     row.run = run;
     row.isDone = hasEnded(run);
     const text = runText(run);
@@ -155,10 +146,11 @@ export class RunsProgress implements Progress {
     }
     const [{ run } = UNSEEN] = rows;
     if (run === undefined) return [[[this.#message, 0]], [[elapsed, 1]]];
+    const steps = countSteps(run);
     return [
       [[statusText(run), 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
-      [[bar(shareOfSteps(run)), 3]],
+      [[bar(steps && steps.done / steps.total), 3]],
       [
         [elapsed, 1],
         [estimateText(this.#timeLeft(now)), 4],
@@ -169,10 +161,10 @@ export class RunsProgress implements Progress {
   /** Estimates the time left of the only run (ms), once two steps have completed. */
   #timeLeft(now: number): number | undefined {
     const [{ run, firstSeen, firstSteps, lastStep } = UNSEEN] = this.#rows.values();
-    const total = run && totalSteps(run);
-    const done = run === undefined ? 0 : stepsDone(run) - firstSteps;
-    if (total === undefined || done < 2) return undefined;
-    return timeLeft((lastStep - firstSeen) / done, total - firstSteps - done, now - lastStep);
+    const { done, total } = countSteps(run) ?? { done: 0, total: 0 };
+    const since = done - firstSteps;
+    if (since < 2) return undefined;
+    return timeLeft((lastStep - firstSeen) / since, total - done, now - lastStep);
   }
 
   /** Returns the table of several runs, or how to continue with the only one. */
@@ -194,12 +186,6 @@ const UNSEEN: Row = {
 /** Returns `RUNNING  2 of 4 steps`, or the status alone where the number of steps is not valid. */
 function runText(run: Run): string {
   return [statusText(run), stepsText(run)].filter((text) => text !== '').join('  ');
-}
-
-/** Returns the share of completed steps, 0 to 1; undefined where the number of steps is unknown. */
-function shareOfSteps(run: Run | undefined): number | undefined {
-  const total = run && totalSteps(run);
-  return run === undefined || total === undefined ? undefined : stepsDone(run) / total;
 }
 
 /** Returns the line of an upload, with its rate and time left after the first second. */
@@ -290,11 +276,7 @@ export class BatchProgress implements Progress {
       [
         ...ended.map(([word, count]): Part => {
           const rank = word === wordOf('finished') ? 5 : 2;
-          return [
-            `${formatCount(count)} ${word}`,
-            rank,
-            paintOf(WORDS.get(word) ?? 'doubt', this.tools.style),
-          ];
+          return [`${formatCount(count)} ${word}`, rank, wordPaint(word, this.tools.style)];
         }),
         open(running, 'running', 6),
         open(waiting, 'waiting', 9),
@@ -311,8 +293,9 @@ export class BatchProgress implements Progress {
   below(width: number): readonly string[] {
     return this.#problems.map((row) => {
       const text = truncateTo(rowText({ ...row, id: undefined }), width);
-      const paint = paintOf(STATES[row.state].tone, this.tools.style);
-      return text.replace(`  ${wordOf(row.state)}`, (found) => paint(found));
+      const word = wordOf(row.state);
+      const paint = wordPaint(word, this.tools.style);
+      return text.replace(`  ${word}`, (found) => paint(found));
     });
   }
 }
