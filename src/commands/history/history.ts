@@ -21,7 +21,7 @@ import {
 } from '../../view/presentation.js';
 import { ageText } from '../../view/summary.js';
 import { type Column, layOutTable } from '../../view/table.js';
-import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
+import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
   limit?: string;
@@ -40,7 +40,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const log = History.open(context);
   const known = await log.readRuns();
   const { format, limit, status, workflow } = await collectUsageErrors({
-    format: () => parseOutputFormat(flags),
+    format: () => parseFormat(flags, OUTPUT_FORMATS),
     limit: () => parseLimit(flags.limit),
     status: () => parseStatus(flags.status, known),
     workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),

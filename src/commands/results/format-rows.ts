@@ -2,7 +2,6 @@
 import type { WfrError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
-import { OutputError } from '../../platform/system-error.js';
 import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
@@ -10,8 +9,9 @@ import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
-import { escapeControls, isSanitized, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import type { ValuePointer } from '../shared/output-flags.js';
+import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
@@ -188,12 +188,7 @@ export class RowsFormatter {
       case 'text':
         return `${[label ?? '', outcome, ...row.values.map(textOf)].map((text) => sanitize(String(text))).join('\t')}\n`;
       case 'id':
-        if (typeof id !== 'string') return '';
-        if (isSanitized(id)) return `${id}\n`;
-        throw new OutputError(
-          new Error('it contains control characters'),
-          `the run id of row ${row.facts.row}`,
-        );
+        return typeof id === 'string' ? idLine(id, `the run id of row ${row.facts.row}`) : '';
     }
   }
 

@@ -18,7 +18,13 @@ import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation } from '../../view/presentation.js';
-import { type OutputFormat, parseGet, parseOutputFormat, type ShowFlags } from '../shared/output-flags.js';
+import {
+  OUTPUT_FORMATS,
+  type OutputFormat,
+  parseFormat,
+  parseGet,
+  type ShowFlags,
+} from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
 import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
 
@@ -107,7 +113,7 @@ async function openDocuments(flags: RunFlags, context: Context): Promise<Documen
 
 /** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
 function parseRunFormat(flags: RunFlags): OutputFormat {
-  const format = parseOutputFormat(flags);
+  const format = parseFormat(flags, OUTPUT_FORMATS);
   if (flags.detach !== true || flags.once === undefined || format === 'text' || format === 'id')
     return format;
   throw new UsageError([

@@ -24,12 +24,7 @@ export interface OutputFlags {
   json?: boolean;
 }
 
-/** Returns the format of stdout. Throws UsageError for an unknown one. */
-export function parseOutputFormat(flags: OutputFlags): OutputFormat {
-  return parseFormat(flags, OUTPUT_FORMATS);
-}
-
-/** Returns which of `formats` stdout has. Throws UsageError for another one. */
+/** Returns which of `formats` stdout has. Throws UsageError for any other. */
 export function parseFormat<Format extends string>(
   { output, json }: OutputFlags,
   formats: readonly Format[],

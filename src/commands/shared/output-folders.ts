@@ -17,14 +17,14 @@ export async function openFolders(
   if (force && saveDocuments === undefined && saveOutputs === undefined)
     throw new UsageError(['--force requires --save-documents or --save-outputs']);
   return collectUsageErrors({
-    outputs: async () => {
-      if (saveOutputs === undefined) return undefined;
-      return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force }, context);
-    },
-    documents: async () => {
-      if (saveDocuments === undefined) return undefined;
-      return DocumentFolder.open({ folder: saveDocuments, force, severalRuns }, context);
-    },
+    outputs: async () =>
+      saveOutputs === undefined
+        ? undefined
+        : SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force }, context),
+    documents: async () =>
+      saveDocuments === undefined
+        ? undefined
+        : DocumentFolder.open({ folder: saveDocuments, force, severalRuns }, context),
   });
 }
 

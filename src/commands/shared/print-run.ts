@@ -30,9 +30,13 @@ export async function printRun(
     const layOut = isOneOfSeveral || format === 'jsonl' ? compactJson : formatJson;
     return stdout.write(layOut(json, layout.jsonColors));
   }
-  // Escaped or truncated, it would be another id.
-  if (!isSanitized(id)) throw new OutputError(new Error('it contains control characters'), 'the run id');
-  await stdout.write([`${id}\n`]);
+  await stdout.write([idLine(id, 'the run id')]);
+}
+
+/** Returns the line of an id, which errors name `subject`: escaped or truncated, it would be another one. Throws OutputError. */
+export function idLine(id: string, subject: string): string {
+  if (isSanitized(id)) return `${id}\n`;
+  throw new OutputError(new Error('it contains control characters'), subject);
 }
 
 /** Prints the table of those runs that were seen. Returns the outcomes, with the error if it could not be written. */

@@ -9,7 +9,7 @@ import { findByStart, History, idShortener, isShortId, type PastRun } from '../.
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation } from '../../view/presentation.js';
 import type { ListedRun } from '../../view/table.js';
-import { parseGet, parseOutputFormat, type ShowFlags } from './output-flags.js';
+import { OUTPUT_FORMATS, parseFormat, parseGet, type ShowFlags } from './output-flags.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
 function parseRunIds(raw: readonly string[]): string[] {
@@ -28,7 +28,7 @@ export async function planRuns<Flags extends ShowFlags>(
   const { flags, profile, context } = sources;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    format: () => parseOutputFormat(flags),
+    format: () => parseFormat(flags, OUTPUT_FORMATS),
     pointer: () => parseGet(flags, new Set(rawIds).size > 1),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(sources),

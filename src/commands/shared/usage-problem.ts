@@ -13,6 +13,7 @@ export function usageErrorOf(
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   const [, nearest] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? [];
   const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  const usageError = (...problems: string[]) => new UsageError(problems, hint);
   switch (code) {
     case 'commander.unknownOption': {
       // The value of an unknown flag may be a secret: --token=...
@@ -20,7 +21,7 @@ export function usageErrorOf(
       if (flag === '--token')
         return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
       // Of a flag without a value, commander knows only the name.
-      if (hasFlag(command.options, flag)) return new UsageError([`${flag}: takes no value`], hint);
+      if (hasFlag(command.options, flag)) return usageError(`${flag}: takes no value`);
       const owners = command.parent === null ? [] : defineOthers(commandPath(command));
       const visible = ({ options }: Command) => options.filter(({ hidden }) => !hidden);
       const names = owners.filter((owner) => hasFlag(visible(owner), flag)).map((owner) => owner.name());
@@ -31,21 +32,19 @@ export function usageErrorOf(
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
       const isInput = suggestion === '' && name !== undefined && hasFlag(command.options, '--input');
       const input = isInput ? [`to send an input, write --input ${name}=text or --input ${name}@file`] : [];
-      return new UsageError([`${flag}: there is no such flag${suggestion}`, ...input], hint);
+      return usageError(`${flag}: there is no such flag${suggestion}`, ...input);
     }
     case 'commander.unknownCommand':
-      return new UsageError([`${quoted}: there is no such command${suggestion}`], hint);
+      return usageError(`${quoted}: there is no such command${suggestion}`);
     case 'commander.missingArgument':
-      return new UsageError([`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`], hint);
+      return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
     case 'commander.optionMissingArgument':
-      return new UsageError([`${quoted.replace(/^-\w, /, '')}: the value is missing`], hint);
-    case 'commander.excessArguments': {
-      const unexpected = command.args[command.registeredArguments.length] || '""';
-      return new UsageError([`${unexpected}: unexpected argument`], hint);
-    }
+      return usageError(`${quoted.replace(/^-\w, /, '')}: the value is missing`);
+    case 'commander.excessArguments':
+      return usageError(`${command.args[command.registeredArguments.length] || '""'}: unexpected argument`);
     default: {
       const invalid = /^error: option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. /s;
-      return new UsageError([message.replace(invalid, '$1 $2: ').replace(/^error: /, '')], hint);
+      return usageError(message.replace(invalid, '$1 $2: ').replace(/^error: /, ''));
     }
   }
 }
