@@ -53,10 +53,8 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError([`${name}: ${problem}`]);
-  if (kind === 'github') throw usageError('takes no file; use --report github');
   const render = new Map<string, Renderer>(Object.entries(RENDERERS)).get(kind);
-  if (render === undefined) throw usageError(`unknown report; use ${REPORT_CHOICES}`);
-  if (!path) throw usageError(`a file is required: --report ${kind}=<file>`);
+  if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch((error) => {
     throw toUsageError(name, error);

@@ -66,6 +66,11 @@ export function isInCi({ CI = '' }: Context['env']): boolean {
   return !['', '0', 'false'].includes(CI);
 }
 
+/** Returns whether stdout is the log of a CI job, where a runner may act on lines of an output. */
+export function isCiLog({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
+  return isInCi(env) && !stdout.isFile;
+}
+
 /** Removes the terminal's progress display. */
 export const NO_TERMINAL_PROGRESS = '\u001b]9;4;0;0\u001b\\';
 

@@ -255,7 +255,7 @@ function textOf(value: WrittenCell): string {
   if (value === undefined || typeof value === 'string') return value ?? '';
   if (value[0] === QUOTE) return decodeString(value);
   const text = Buffer.concat([...compactJson(value)])
-    .toString('utf8')
+    .toString()
     .trimEnd();
   return text === 'null' ? '' : text;
 }
@@ -269,8 +269,8 @@ const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
 /** Returns a cell, quoted where it must be (RFC 4180, section 2). Control characters other than white space are escaped. */
 function csvCell(value: string | number | null, delimiter: string, excel: boolean): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value);
-  const isFormula = excel && FORMULA.test(value) && !NUMBER.test(value);
-  const text = escapeControls(isFormula ? `'${value}` : value);
+  const plain = String(value ?? '');
+  const isFormula = excel && FORMULA.test(plain) && !NUMBER.test(plain);
+  const text = escapeControls(isFormula ? `'${plain}` : plain);
   return /[",\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -17,7 +17,7 @@ import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
-import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
+import { isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
   type OutputFlags,
@@ -79,8 +79,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     }
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);
     const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
-    const failure = rowFiles && (await saveRows(joined, rowFiles, context, interruption.signal));
-    const failures = failure === undefined ? [] : [failure];
+    const failures = rowFiles ? await saveRows(joined, rowFiles, context, interruption.signal) : [];
     const exit = exitOfSeveral([exitOf(joined), ...failures.map(exitOfError)]);
     if (hasRows) {
       const { jsonColors } = await openLayout(flags.color, context);
@@ -105,7 +104,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
     await printErrors(failures, flags, context);
-    return { runs, period: joined.period, exit, failure, rows };
+    return { runs, period: joined.period, exit, failure: failures[0], rows };
   });
 }
 
@@ -139,30 +138,35 @@ async function listLabels(joined: JoinedFiles): Promise<string[]> {
   return labels;
 }
 
-/** Saves the files of all finished rows; returns why the first one of those was not saved that could not be. */
+/** Saves the files of all finished rows; returns the first error of those that could not be saved. */
 async function saveRows(
   joined: JoinedFiles,
   files: RowFiles,
-  { stderr }: Context,
+  context: Context,
   signal: AbortSignal,
-): Promise<Facts | undefined> {
+): Promise<Facts[]> {
   for await (const outcome of presentRows(joined)) {
     signal.throwIfAborted();
     const { run, row } = outcome;
     if (run?.status === 'FINISHED') await files.save(labelOf(outcome), row, run);
   }
-  for (const warning of files.warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
-  return files.failure === undefined ? undefined : factsOf(files.failure);
+  await printWarnings(files.warnings, context);
+  return files.failure === undefined ? [] : [factsOf(files.failure)];
+}
+
+async function printWarnings(warnings: readonly string[], { stderr }: Context): Promise<void> {
+  for (const warning of warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
 }
 
 /** Prints the rows until stdout is closed, and warns about what they do not show. Throws UsageError and OutputError. */
 async function printRows(
   rows: RowsFormatter,
   facts: object,
-  { stderr, stdout, env, secrets }: Context,
+  context: Context,
   interruption: Interruption,
 ): Promise<void> {
-  const queue = openStdoutQueue({ stdout, secrets }, interruption);
+  const { stdout } = context;
+  const queue = openStdoutQueue(context, interruption);
   const hasCommand = createCommandFinder();
   let hasCommands = false;
   for await (const piece of rows.chunks(facts)) {
@@ -170,9 +174,8 @@ async function printRows(
     await queue.write([piece]);
     if (stdout.isClosed) return;
   }
-  const isLogged = isInCi(env) && !stdout.isFile;
-  const warnings = [...(hasCommands && isLogged ? [COMMANDS_WARNING] : []), ...rows.warnings];
-  for (const warning of warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  const warnings = hasCommands && isCiLog(context) ? [COMMANDS_WARNING] : [];
+  await printWarnings([...warnings, ...rows.warnings], context);
 }
 
 /** Opens the file of --rows; undefined without that flag. Throws UsageError. */

@@ -57,11 +57,11 @@ export function resumeOf(
   const { interval, maxInterval, timeout, color, quiet, verbose, report, header = [], tokenFile } = flags;
   const hasNoValue = runs.some(({ state }) => state === 'noValue');
   const others = toArgs({
-    ...(format !== 'text' && { output: format }),
-    ...(!hasNoValue && { get: pointer?.text }),
+    output: format === 'text' ? undefined : format,
+    get: hasNoValue ? undefined : pointer?.text,
     ...{ interval, maxInterval, color },
     // With 0, it would never wait.
-    ...(timeout !== undefined && parseDuration(timeout) !== 0 && { timeout }),
+    timeout: parseDuration(timeout ?? '') === 0 ? undefined : timeout,
     ...{ quiet, verbose, report },
   });
   // What must be given again, and cannot be printed.

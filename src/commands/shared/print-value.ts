@@ -8,7 +8,7 @@ import { listNames } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
-import { isInCi } from '../../view/presentation.js';
+import { isCiLog } from '../../view/presentation.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { Session } from './session.js';
 
@@ -45,10 +45,9 @@ export async function printValue(
     })(),
   );
   if (hasEscapes) reporter.warn(ESCAPED);
-  const isLogged = isInCi(context.env) && !context.stdout.isFile;
   const hasCommand = createCommandFinder();
   let hasCommands = false;
-  for (const piece of isLogged ? rawString(value) : []) hasCommands = hasCommand(piece);
+  for (const piece of isCiLog(context) ? rawString(value) : []) hasCommands = hasCommand(piece);
   if (hasCommands) reporter.warn(COMMANDS_WARNING);
   return true;
 }

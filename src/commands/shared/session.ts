@@ -121,23 +121,20 @@ export async function runCommand(
       });
     const { exit = exitOfSeveral(ended.runs.map(exitOf)) } = ended;
     const { period = { startedAt, durationMs: clock.monotonic() - started } } = ended;
-    const pageOf = (id: string | undefined) => (id === undefined ? undefined : plan?.settings.pageOf(id));
-    const runs = ended.runs.map((one) => ({ ...one, page: pageOf(one.id) }));
+    const runs = ended.runs.map((one) => ({ ...one, page: one.id && plan?.settings.pageOf(one.id) }));
     const { subjects = [], triggersAgain = false } = plan ?? {};
     const mayHaveSent = session !== undefined && subjects.some(({ id }) => id === undefined);
-    const describe = async (finalExit: Exit, failures: readonly Facts[]) => {
+    const describe = (finalExit: Exit, failures: readonly Facts[]) => {
       if (finalExit === ExitCode.ok) return undefined;
       const ending = { ...ended, runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
       return maskErrorData(describeEnding(ending), secrets);
     };
-    const error = flags.report === undefined ? undefined : await describe(exit, []);
+    const error = flags.report === undefined ? undefined : describe(exit, []);
     const failures = (await reports.write({ runs, exit, ...period, error })).map(factsOf);
     await printErrors(failures, flags, context);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
-    const data = errorsAsData ? await describe(finalExit, failures) : undefined;
-    if (data !== undefined) {
-      await stderr.write(errorLine(data));
-    }
+    const data = errorsAsData ? describe(finalExit, failures) : undefined;
+    if (data !== undefined) await stderr.write(errorLine(data));
     return finalExit;
   };
   try {
@@ -149,7 +146,7 @@ export async function runCommand(
 
 /** Prints errors, unless they are data. */
 export async function printErrors(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
-  if (errors.length === 0 || context.errorsAsData) return;
+  if (context.errorsAsData) return;
   for (const facts of errors) await printError(facts, color, context);
 }
 
