@@ -111,14 +111,10 @@ async function readToken(
   warnings: string[],
   signal?: AbortSignal,
 ): Promise<string> {
-  switch (location.kind) {
-    case 'variable':
-      return checkToken(location.token, formatTokenSource(location), context.secrets);
-    case 'file':
-      return readTokenFile(location, context, warnings);
-    case 'command':
-      return runTokenCommand(location, context, signal);
-  }
+  if (location.kind === 'command') return runTokenCommand(location, context, signal);
+  const isFile = location.kind === 'file';
+  const token = isFile ? await readTokenFile(location, context, warnings) : location.token;
+  return checkToken(token, formatTokenSource(location), context.secrets);
 }
 
 /**
@@ -203,10 +199,9 @@ async function readTokenFile(
   warnings: string[],
 ): Promise<string> {
   const { readBytes } = await import('../inputs/files.js');
-  const source = formatTokenSource(location);
   if (location.path === '-' && context.stdin.isTTY === true) {
     const { readHiddenLine } = await import('../platform/hidden-line.js');
-    return checkToken(await readHiddenLine('Access token (not shown): ', context), source, context.secrets);
+    return readHiddenLine('Access token', context);
   }
   try {
     // A link may lead to another file than when it was checked first.
@@ -214,12 +209,13 @@ async function readTokenFile(
       warnings.push(...checkTokenFile(location.path, stats, context));
     };
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
-    const text = stripByteOrderMark(bytes).toString('utf8');
-    return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
+    return stripByteOrderMark(bytes)
+      .toString('utf8')
+      .replace(/\r?\n$/, '');
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     // The message names the file; only a profile needs to be named besides.
-    const setBy = location.source.kind === 'profile' ? ` (${source})` : '';
+    const setBy = location.source.kind === 'profile' ? ` (${formatTokenSource(location)})` : '';
     throw new UsageError([`the access token cannot be read: ${error.message}${setBy}`]);
   }
 }

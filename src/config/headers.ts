@@ -34,22 +34,24 @@ export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): 
  */
 export async function readHeaders(sources: ServiceSources): Promise<Record<string, string>> {
   const { flags, context } = sources;
-  const lines = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
-  for (const { text } of lines) maskValue(text, context);
-  const inFile = await readHeaderFile(sources);
-  for (const { text } of inFile) maskValue(text, context);
+  const ofFlags = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
+  // Before a problem with the file can be shown.
+  maskValues(ofFlags, context);
+  const ofFile = await readHeaderFile(sources);
+  maskValues(ofFile, context);
   const headers = new Map<string, string>();
   const problems: string[] = [];
-  for (const { text, source } of [...inFile, ...lines]) {
+  for (const { text, source } of [...ofFile, ...ofFlags]) {
     const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
     const key = name.trim().toLowerCase();
+    const header = `${source} ${name.trim()}`;
     const isOwn = OWN_HEADER.test(key) && !(flags.token === false && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
       problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
     } else if (isOwn) {
-      problems.push(`${source} ${name.trim()}: wfr sets this header itself`);
+      problems.push(`${header}: wfr sets this header itself`);
     } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
-      problems.push(`${source} ${name.trim()}: the value contains a line break or a non-ASCII character`);
+      problems.push(`${header}: the value contains a line break or a non-ASCII character`);
     } else {
       headers.set(key, value.trim());
     }
@@ -72,13 +74,15 @@ async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; 
 /** Headers whose values are secrets whatever they look like. */
 const SECRET_HEADERS = /^\s*(proxy-authorization|authorization|cookie)\s*$/i;
 
-/** Masks the value of a header, unless it is ordinary text, and what follows a scheme in it, such as `Basic`. */
-function maskValue(line: string, { secrets }: Context): void {
-  const end = line.indexOf(':');
-  const value = line.slice(end + 1).trim();
-  for (const part of [value, /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1]])
-    if (SECRET_HEADERS.test(line.slice(0, end))) secrets.add(part, '(hidden)');
-    else secrets.addPossible(part);
+/** Masks the values of headers, unless they are ordinary text, and what follows a scheme in them, such as `Basic`. */
+function maskValues(lines: readonly { text: string }[], { secrets }: Context): void {
+  for (const { text } of lines) {
+    const end = text.indexOf(':');
+    const value = text.slice(end + 1).trim();
+    for (const part of [value, /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1]])
+      if (SECRET_HEADERS.test(text.slice(0, end))) secrets.add(part, '(hidden)');
+      else secrets.addPossible(part);
+  }
 }
 
 const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}';

@@ -63,10 +63,8 @@ export async function chooseProfile(
   }
   const { path, warnings } = file;
   const sourceOf = (...names: string[]): Source => {
-    return {
-      kind: 'profile',
-      name: `profile ${name} in ${path}:${file.lineOf(['profiles', name, ...names])}`,
-    };
+    const line = file.lineOf(['profiles', name, ...names]);
+    return { kind: 'profile', name: `profile ${name} in ${path}:${line}` };
   };
   return { name, chosenBy, path, settings, warnings, sourceOf };
 }
@@ -100,7 +98,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
   try {
     const file = openSync(path, 'r');
     try {
-      return { bytes: readFileSync(file), stats: fstatSync(file) };
+      return { path, bytes: readFileSync(file), stats: fstatSync(file) };
     } finally {
       closeSync(file);
     }
@@ -120,10 +118,10 @@ export type LoadedConfig = ConfigFile & { warnings: readonly string[] };
  */
 export async function loadConfig(context: Context): Promise<LoadedConfig | undefined> {
   const location = locateConfig(context);
-  const read = location === undefined ? undefined : readConfigBytes(location);
-  if (location === undefined || read === undefined) return undefined;
+  const read = location && readConfigBytes(location);
+  if (read === undefined) return undefined;
   const { parseConfig } = await import('./check-config.js');
-  const file = parseConfig(read.bytes, location.path);
+  const file = parseConfig(read.bytes, read.path);
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }
 

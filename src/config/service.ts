@@ -3,7 +3,7 @@ import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
 import { toArgs } from '../text/shell-quote.js';
-import { baseUrlProblem, isLoopback, parseUrl, redactUrl, stripBrackets } from '../text/url.js';
+import { baseUrlProblem, isLoopback, parseUrl, portOf, redactUrl, stripBrackets } from '../text/url.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,
@@ -113,12 +113,11 @@ function findProxy(url: URL, env: Environment): ProxyServer | undefined {
 function parseProxy(variable: string, value: string): ProxyServer {
   const url = parseUrl(value.includes('://') ? value : `http://${value}`);
   try {
-    const { protocol = '', hostname = '', username = '', password = '', port } = url ?? {};
-    if (hostname === '' || (protocol !== 'http:' && protocol !== 'https:')) throw new Error();
+    if (!url?.hostname || !/^https?:$/.test(url.protocol)) throw new Error();
+    const { protocol, hostname, username, password } = url;
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     const authorization = pair === ':' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
-    const usualPort = protocol === 'https:' ? 443 : 80;
-    return { protocol, hostname: stripBrackets(hostname), port: Number(port) || usualPort, authorization };
+    return { protocol, hostname: stripBrackets(hostname), port: portOf(url), authorization };
   } catch {
     throw new UsageError([
       `${variable} is not a supported proxy URL; use http://host:port or https://host:port`,
@@ -129,7 +128,7 @@ function parseProxy(variable: string, value: string): ProxyServer {
 /** NO_PROXY: names (with their subdomains), `.suffixes`, `*.suffixes`, addresses, each with an optional port; `*` for all. */
 function isExempt(url: URL, noProxy: string): boolean {
   const hostname = stripBrackets(url.hostname);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const port = String(portOf(url));
   return noProxy
     .toLowerCase()
     .split(/[\s,]+/)

@@ -55,7 +55,7 @@ async function askForPassphrase({ name }: NamedBytes, context: Context): Promise
     throw new UsageError([`${name}: is encrypted, and there is no terminal to ask for its passphrase`]);
   }
   const { readHiddenLine } = await import('../platform/hidden-line.js');
-  const passphrase = await readHiddenLine(`Passphrase of ${name} (not shown): `, context);
+  const passphrase = await readHiddenLine(`Passphrase of ${name}`, context);
   context.secrets.add(passphrase, '(the passphrase)');
   return passphrase;
 }

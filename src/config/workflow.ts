@@ -4,6 +4,7 @@ import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
+import { isUuid } from '../text/url.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
@@ -80,8 +81,7 @@ export function findDeclaredWorkflow(
 
 /** Returns the UUIDs in a URL, or a text that is one, in lower case. */
 function idsIn(workflow: string): string[] {
-  const isId = new RegExp(`^${UUID.source}$`, 'i').test(workflow);
-  if (!isId && !isUrl(workflow)) return [];
+  if (!isUuid(workflow) && !isUrl(workflow)) return [];
   return [...new Set((workflow.match(UUID) ?? []).map((id) => id.toLowerCase()))];
 }
 

@@ -5,13 +5,14 @@ import { InterruptedError } from '../errors.js';
 import type { Context } from './context.js';
 
 /**
- * Prints `prompt` and returns the line that is typed, empty at the end of input. The terminal shows what is typed again
+ * Asks for `subject` and returns the line that is typed, empty at the end of input. The terminal shows what is typed again
  * before this function settles. Throws InterruptedError on Ctrl-C and on a signal.
  */
 export async function readHiddenLine(
-  prompt: string,
+  subject: string,
   { stdin, stderr, onSignal }: Pick<Context, 'stdin' | 'stderr' | 'onSignal'>,
 ): Promise<string> {
+  const prompt = `${subject} (not shown): `;
   const shownNowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: shownNowhere, terminal: true, historySize: 0 });
   let stopListening = () => {};

@@ -87,7 +87,7 @@ export class TriggerBody {
   }): AsyncGenerator<Uint8Array, void, void> {
     this.sendState = 'partial';
     try {
-      for await (const chunk of packChunks(this.#head)) {
+      for await (const chunk of packChunks(this.#head, this.length)) {
         this.bytesSent += chunk.length;
         yield chunk;
         hooks.onProgress();
@@ -109,20 +109,19 @@ function buildParts({ fields, inputs }: TriggerContent): Part[] {
   const members = Object.entries(fields).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
   );
-  const parts: Part[] = [Buffer.from(`{${members.join('')}"inputs":{`)];
-  inputs.forEach((input, index) => {
-    parts.push(Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(input.name)}:`), ...input.parts);
-  });
-  return parts;
+  const values = inputs.flatMap(({ name, parts }, index) => [
+    Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
+    ...parts,
+  ]);
+  return [Buffer.from(`{${members.join('')}"inputs":{`), ...values];
 }
 
 function partLength(part: Part): number {
   return part instanceof Uint8Array ? part.length : encodedLength(part.size);
 }
 
-/** Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. */
-async function* packChunks(parts: readonly Part[]): AsyncGenerator<Uint8Array, void, void> {
-  const total = parts.reduce((sum, part) => sum + partLength(part), 0);
+/** Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. They have at most `total` bytes. */
+async function* packChunks(parts: readonly Part[], total: number): AsyncGenerator<Uint8Array, void, void> {
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
   const sizes = parts.map((part) => (part instanceof Uint8Array ? 0 : part.size));
   const buffer = blockBuffer(sizes.reduce((largest, size) => Math.max(largest, size), 0));

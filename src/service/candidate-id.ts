@@ -4,15 +4,15 @@
  */
 
 import { WfrError } from '../errors.js';
-import { decodeStart, decodeString } from '../text/json/members.js';
+import { decodeStart } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { type ReceivedResponse, type RunEvidence, UnreadableResponseError } from './errors.js';
 import { getRun } from './get-run.js';
-import { isUsableId } from './parse-run.js';
+import { isUsableId, parseId } from './parse-run.js';
 import { excerptOf } from './response-facts.js';
 import { backoff, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
-import { redactTarget, type Service } from './service.js';
+import { readLocation, type Service } from './service.js';
 
 /** Names of members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];
@@ -23,15 +23,14 @@ const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
 /** Members named like an id that are looked at. */
 const MAX_MEMBERS = 1_000;
-/** Most bytes of its JSON: a character is six bytes as an escape. */
-const MAX_BYTES = 6 * MAX_LENGTH + 2;
 
 /** Returns what an unusable response says about the run. */
 export function collectEvidence(response: ReceivedResponse, url: URL): RunEvidence {
   const excerpt = excerptOf(response.body);
+  const { location } = response.headers;
   return {
     ids: findIds(response),
-    location: redactTarget(response.headers.location, url),
+    location: location === undefined ? undefined : readLocation(location, url).location,
     excerpt: excerpt === '' ? undefined : excerpt,
   };
 }
@@ -96,20 +95,13 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
       const isOfRun = depth === 1 || (depth === 2 && WRAPPERS.has(names[1] ?? ''));
       if (rank < 0 || !isOfRun) continue;
-      const id = parseId(body.subarray(start, end), token, end < body.length);
-      found.push({ rank: rank + depth * ID_NAMES.length, id });
+      // Truncation may have removed digits of a number.
+      if (token === 'number' && end === body.length) continue;
+      found.push({ rank: rank + depth * ID_NAMES.length, id: parseId(body.subarray(start, end)) });
     }
   } catch (error) {
     // A truncated body is read up to its end.
     if (!(error instanceof JsonSyntaxError)) throw error;
   }
   return found.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
-}
-
-/** Returns the text of a string or an integer; undefined if it is long, or if truncation may have removed digits. */
-function parseId(value: Uint8Array, token: 'string' | 'number', isWhole: boolean): string | undefined {
-  if (value.length > MAX_BYTES) return undefined;
-  if (token === 'string') return decodeString(value);
-  const text = Buffer.from(value).toString('latin1');
-  return isWhole && /^\d+$/.test(text) ? text : undefined;
 }

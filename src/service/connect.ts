@@ -8,11 +8,11 @@ import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { untilAborted } from '../platform/until-aborted.js';
-import { isLoopback, stripBrackets } from '../text/url.js';
+import { isLoopback, portOf, stripBrackets } from '../text/url.js';
 import { faultOf, NetworkError, type NetworkFault } from './errors.js';
 
 export interface ProxyServer {
-  protocol: 'http:' | 'https:';
+  protocol: string;
   hostname: string;
   port: number;
   /** The value of Proxy-Authorization; a secret. */
@@ -124,8 +124,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
 
   return async (signal: AbortSignal): Promise<Socket> => {
     const isSecure = origin.protocol === 'https:';
-    const port = Number(origin.port) || (isSecure ? 443 : 80);
-    const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
+    const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
     const openPlain = async () => {
       if (proxy === undefined) return openTcp(target, signal);
       const { hostname, port, protocol, authorization } = proxy;

@@ -48,7 +48,7 @@ const PERMANENT_FAULTS = {
   },
   certificate: {
     text: 'the certificate of HOST is not trusted',
-    hint: 'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile.',
+    hint: 'To trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile.',
     codes: /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/,
   },
   'not-tls': {
@@ -88,8 +88,8 @@ const FAULTS = {
   'no-response': { text: 'no response from HOST for TIME' },
   unfinished: { text: 'the response from HOST did not end within TIME' },
   'not-http': { text: 'HOST sent something that is not an HTTP response' },
-  truncated: { text: 'the connection to HOST was lost in the middle of its response' },
-  encoded: { text: 'HOST sent its response in a content encoding that wfr cannot read' },
+  truncated: { text: 'the connection to HOST was lost during its response' },
+  encoded: { text: 'HOST sent a content encoding that wfr cannot read' },
 } as const satisfies Record<string, Fault>;
 
 export type NetworkFault = keyof typeof FAULTS;
@@ -122,8 +122,6 @@ interface NetworkDetails {
 
 /** A request that got no usable response. */
 export class NetworkError extends WfrError {
-  readonly received: ReceivedResponse | undefined;
-
   constructor(
     readonly fault: NetworkFault,
     readonly details: NetworkDetails,
@@ -145,7 +143,10 @@ export class NetworkError extends WfrError {
     };
     const summary = [what.replace('TIME', formatDuration(after)) + why + status];
     super(fault === 'too-large' ? 'output-not-written' : 'unreachable', summary, further, options);
-    this.received = received;
+  }
+
+  get received(): ReceivedResponse | undefined {
+    return this.details.received;
   }
 
   /** Whether a retry cannot succeed. */
@@ -233,7 +234,7 @@ export class UnknownOutcomeError extends WfrError {
     const lines = ['the outcome is unknown: a run may have been created', ...summary, ...found.lines];
     super('unknown-outcome', lines, {
       ...found.facts,
-      serverMessage: serverMessage ?? evidence?.excerpt,
+      serverMessage: serverMessage ?? found.facts.serverMessage,
       hints: [...found.facts.hints, ...hints, ...(mayResend ? [RESEND_503_HINT] : [])],
       response,
     });
@@ -245,7 +246,7 @@ export function interruptedTrigger(signal: SignalName, sendState: SendState, evi
   if (sendState !== 'complete') return cancelled(signal);
   const { lines, facts } = factsOfEvidence(evidence);
   const summary = 'interrupted after the request had been sent: a run may have been created';
-  return new InterruptedError(signal, [summary, ...lines], { ...facts, serverMessage: evidence?.excerpt });
+  return new InterruptedError(signal, [summary, ...lines], facts);
 }
 
 /** Returns the command that shows a run. */
@@ -254,14 +255,17 @@ export function statusCommand(id: string): string {
 }
 
 /** Returns what is known of a run that may exist. */
-function factsOfEvidence({ ids = [], location }: Partial<RunEvidence> = {}) {
+function factsOfEvidence({ ids = [], location, excerpt: serverMessage }: Partial<RunEvidence> = {}) {
   const [id] = ids;
   const look = id === undefined ? [] : [`To look for the run: ${statusCommand(id)}`];
   const lines = [
     ...ids.map((one) => `the response names the id ${one}, which the service did not confirm`),
     ...(location === undefined ? [] : [`the response points to ${location}`]),
   ];
-  return { lines, facts: { hints: [...look, CHECK_FIRST], runMayExist: true, candidateId: id } };
+  return {
+    lines,
+    facts: { hints: [...look, CHECK_FIRST], runMayExist: true, candidateId: id, serverMessage },
+  };
 }
 
 // Watching

@@ -41,7 +41,7 @@ export function parseRun(response: ReceivedResponse, idTypes?: IdTypes): Run {
 export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run | string {
   const fields = readMembers(bytes);
   if (typeof fields === 'string') return fields;
-  const id = asId(fields.get('id'), idTypes);
+  const id = parseId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
   return {
@@ -75,8 +75,8 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
   return value?.[0] === 0x22 ? decodeStart(value, maxBytes) : undefined;
 }
 
-/** An id that is too long is not cut: it would be another id. */
-function asId(value: Uint8Array | undefined, idTypes: IdTypes): string | undefined {
+/** Returns the text of an id; undefined for another type. One that is too long is not cut: it would be another id. */
+export function parseId(value: Uint8Array | undefined, idTypes?: IdTypes): string | undefined {
   if (value === undefined || value.length > MAX_ID) return undefined;
   if (value[0] === 0x22 || idTypes === 'string') return asText(value, MAX_ID);
   const text = Buffer.from(value).toString('latin1');

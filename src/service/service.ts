@@ -109,8 +109,7 @@ export async function sendRequest(
       url: url.href,
       status,
       message: errorMessage(response.body, response.isWhole),
-      location: redactTarget(headers.location, url),
-      isRunLocation: body !== undefined && isBelow(headers.location, url),
+      ...(headers.location !== undefined && readLocation(headers.location, url)),
       request,
       tokenSource: credentials.source,
       retryAfter,
@@ -120,18 +119,17 @@ export async function sendRequest(
   return { response, token, retryAfter, createError: isAccepted ? undefined : createError };
 }
 
-/** Returns a redirect's target without what may be secret: its origin, and its path if the origin is that of `base`. */
-export function redactTarget(location: string | undefined, base: URL): string | undefined {
-  if (location === undefined) return undefined;
-  const target = parseUrl(location, base.href);
-  if (target === undefined) return 'an invalid address';
-  return target.origin === base.origin ? target.origin + target.pathname : target.origin;
-}
-
-/** Returns whether a redirect's path is below that of `base`. A service behind a gateway may name another host. */
-function isBelow(location: string | undefined, base: URL): boolean {
-  const path = location === undefined ? undefined : parseUrl(location, base.href)?.pathname;
-  return path?.startsWith(`${base.pathname}/`) === true && path.length > base.pathname.length + 1;
+/**
+ * Returns a redirect's target without what may be secret: its origin, and its path if the origin is that of `base`; and
+ * whether its path is below that of `base`. A service behind a gateway may name another host.
+ */
+export function readLocation(text: string, base: URL) {
+  const { origin, pathname } = parseUrl(text, base.href) ?? {};
+  if (origin === undefined || pathname === undefined)
+    return { location: 'an invalid address', isRunLocation: false };
+  const location = origin === base.origin ? origin + pathname : origin;
+  const below = `${base.pathname}/`;
+  return { location, isRunLocation: pathname.startsWith(below) && pathname !== below };
 }
 
 /** Returns what `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) say of the interface, if they have a date. */

@@ -15,6 +15,11 @@ export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
+/** Returns the port of an http or https URL, also where it is the usual one. */
+export function portOf({ port, protocol }: URL): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
 /** Returns what is wrong with a base URL of the service and how to fix it; undefined for a valid one. `permission` is what allows http. */
 export function baseUrlProblem(
   text: string,

@@ -80,7 +80,7 @@ describe('the location of the config file', () => {
     const { stdout, stderr, exitCode } = await runCli(['config', 'path']);
     expect({ stdout, stderr, exitCode }).toEqual({
       stdout: `${missing}\n`,
-      stderr: 'The file does not exist yet.\n',
+      stderr: 'The file does not exist.\n',
       exitCode: 0,
     });
     expect(await runCli(['config', 'check'])).toMatchObject({

@@ -46,7 +46,7 @@ describe('run: the outcome of a trigger is unknown', () => {
         reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":');
         setImmediate(() => (LACKS.dataBeforeReset ? reply.socket.end() : reply.reset()));
       },
-      'was lost in the middle of its response',
+      'was lost during its response',
     ],
     [
       'the response without a length is cut off (fault 14)',
@@ -163,12 +163,12 @@ describe('run: the outcome of a trigger is unknown', () => {
     [
       'a response that claims to be gzip but is not (fault 45)',
       respond(200, 'hello', { 'content-encoding': 'gzip' }),
-      'in a content encoding that wfr cannot read (Z_DATA_ERROR), after the status 200',
+      'a content encoding that wfr cannot read (Z_DATA_ERROR), after the status 200',
     ],
     [
       'a content encoding with the name of a member of every object',
       respond(201, '{}', { 'content-encoding': 'constructor' }),
-      'in a content encoding that wfr cannot read (constructor), after the status 201',
+      'a content encoding that wfr cannot read (constructor), after the status 201',
     ],
     [
       'a response with a Content-Length of 600 MB (fault 44)',

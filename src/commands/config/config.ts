@@ -75,14 +75,19 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
 
 async function path({ path }: ConfigLocation, _flags: ConfigFlags, { stdout, stderr }: Context) {
   await stdout.write(`${path}\n`);
-  await stderr.write(existsSync(path) ? 'The file exists.\n' : 'The file does not exist yet.\n');
+  await stderr.write(`The file ${stateOf(path)}.\n`);
   return ExitCode.ok;
+}
+
+/** Returns whether a file exists, for people. */
+function stateOf(path: string): string {
+  return existsSync(path) ? 'exists' : 'does not exist';
 }
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
   const settings = resolveEffectiveSettings({ flags, profile, context });
-  const state = existsSync(path) ? 'exists' : 'does not exist';
+  const state = stateOf(path);
   await context.stdout.write(
     flags.json === true
       ? asJson([{ name: 'configFile', values: [{ value: path, source: state }] }, ...settings])

@@ -3,16 +3,8 @@ import type { Command } from 'commander';
 import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
 import type { ConfigAction } from './config.js';
 
-const SHOW_HELP = `
-Example:
-  wfr config show --profile production`;
-
-const INIT_HELP = `
-The file has the settings of the flags that are given. A file that exists is
-left unchanged.
-
-Example:
-  wfr config init --base-url https://workflows.example.com/api/v1`;
+const SHOW = 'wfr config show --profile production';
+const INIT = 'wfr config init --base-url https://workflows.example.com/api/v1';
 
 export const CONFIG: CommandEntry = {
   name: 'config',
@@ -46,30 +38,20 @@ Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
 allowHttp, workflowIdField, resend503, interval, maxInterval.
 
 Examples:
-  wfr config init --base-url https://workflows.example.com/api/v1
-  wfr config show --profile production
+  ${INIT}
+  ${SHOW}
   wfr config check`,
   parts: [
-    part(
-      'path',
-      'print the path of the config file',
-      '\nExample:\n  "$EDITOR" "$(wfr config path)"',
-      () => {},
-    ),
-    part('show', 'show the effective settings and the source of each', SHOW_HELP, (command) => {
+    part('path', 'print the path of the config file', '"$EDITOR" "$(wfr config path)"', () => {}),
+    part('show', 'show the effective settings and the source of each', SHOW, (command) => {
       command.addOption(common('--json', 'print the settings as JSON'));
       addFlags(command, 'profile', 'messages');
       addSettingFlags(command, { areRare: true });
     }),
-    part(
-      'check',
-      'report the errors in the config file',
-      '\nExample:\n  wfr config check --profile production',
-      (command) => {
-        addFlags(command, 'profile', 'messages');
-      },
-    ),
-    part('init', 'write a first config file', INIT_HELP, (command) => {
+    part('check', 'report the errors in the config file', 'wfr config check', (command) => {
+      addFlags(command, 'profile', 'messages');
+    }),
+    part('init', 'write a first config file', INIT, (command) => {
       addFlags(command, 'profile', 'messages');
       addSettingFlags(command);
     }),
@@ -82,13 +64,13 @@ Examples:
 function part(
   name: ConfigAction,
   summary: string,
-  help: string,
+  example: string,
   addOptions: (command: Command) => void,
 ): CommandEntry {
   return {
     name,
     summary,
-    help,
+    help: `\nExample:\n  ${example}`,
     define(command) {
       command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
       addOptions(command);
