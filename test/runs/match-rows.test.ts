@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
-import { FoundRows, isInRanges, type MatchedRows, RowMatcher } from '../../src/runs/log/match-rows.js';
+import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../src/runs/log/match-rows.js';
 import { RecordedRows } from '../../src/runs/log/recorded-rows.js';
 import { hasNoRun, nextAction } from '../../src/runs/log/reduce.js';
 import { RowStates } from '../../src/runs/log/row-states.js';
@@ -143,7 +143,7 @@ class History {
       sendChanged: flag('sendChanged'),
     };
     const stateOf = (row: number) => this.#rows.recordedState(row);
-    const result = new RowMatcher(this.#recorded, stateOf, found, matching).match();
+    const result = matchRows(this.#recorded, stateOf, found, matching);
     const kinds = [...result.numbers].map((row, at) => {
       if (result.copies.has(at)) return 'copy';
       if (result.held.has(row)) return 'held';
@@ -364,7 +364,7 @@ describe('which rows are which', () => {
     recorded.apply({ event: 'completed' });
     const options = { isFolder: false, places: 'label customer', sendChanged: false };
     const stateOf = (row: number) => rows.recordedState(row);
-    const { numbers } = new RowMatcher(recorded, stateOf, found, options).match();
+    const { numbers } = matchRows(recorded, stateOf, found, options);
     expect([...numbers]).toEqual(Array.from(numbers, (_, at) => at + 1));
     expect((usedMemory() - before) / count).toBeLessThan(150);
     expect(recorded.hasLabel(count, `rows.csv:${count} (customer ${count})`)).toBe(true);

@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { fileDigester } from '../../inputs/file-digests.js';
+import { type DigestFile, fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
@@ -12,13 +12,14 @@ import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchProgress } from '../../view/progress/progress.js';
-import { type BatchTools, type RowResult, RowRunner } from './row.js';
-import { RowSource } from './row-source.js';
+import { type BatchTools, type RowResult, rowRunner } from './row.js';
+import { type RecordedTable, recordTable } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
 
 export class BatchRun {
-  readonly source: RowSource;
-  readonly runner: RowRunner;
+  /** Undefined until it is recorded. */
+  table: RecordedTable | undefined;
+  readonly runner: ReturnType<typeof rowRunner>;
   /** How the rows of this command ended. */
   readonly #exits = new Set<Exit>();
   /** How many of them are in each state. */
@@ -30,57 +31,59 @@ export class BatchRun {
   /** The first error that ended the batch early: no further rows are sent, those in progress wait for their responses. */
   failure: unknown;
 
-  constructor(private readonly tools: BatchTools) {
+  readonly #tools: BatchTools;
+  readonly #digestFile: DigestFile;
+
+  constructor(tools: BatchTools) {
+    this.#tools = tools;
     const { log, gate, session } = tools;
     const { context, interruption } = session;
     const { signal } = interruption;
-    const digestFile = fileDigester(log.recorded.salt, context, signal);
-    this.source = new RowSource(tools, digestFile);
+    this.#digestFile = fileDigester(log.recorded.salt, context, signal);
     const stopWatching = AbortSignal.any([signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
-    this.runner = new RowRunner(tools, () => this.#isStopped(), stopWatching, digestFile);
+    this.runner = rowRunner(tools, () => this.#isStopped(), stopWatching, this.#digestFile);
   }
 
   /**
-   * Reads all rows and records them. Returns whether they can be sent, which a signal or a full disk prevents. Throws
-   * UsageError for a mistake in the table, before any row is sent.
+   * Reads all rows and records them; a signal or a full disk prevents that, and leaves the table undefined. Throws UsageError
+   * for a mistake in the table, before any row is sent.
    */
-  async prepare(): Promise<boolean> {
+  async prepare(): Promise<void> {
+    const { log, session } = this.#tools;
     try {
-      await this.tools.session.interruption.raceToEnd(this.source.record());
-      return true;
+      this.table = await session.interruption.raceToEnd(recordTable(this.#tools, this.#digestFile));
     } catch (error) {
-      if (error instanceof UsageError) this.tools.log.record({ event: 'stopped', code: error.code });
+      if (error instanceof UsageError) log.record({ event: 'stopped', code: error.code });
       if (error instanceof OutputError) this.failure ??= error;
       else if (!(error instanceof InterruptedError)) throw error;
-      return false;
     }
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
-  async run(view: BatchProgress): Promise<void> {
-    const { concurrency } = this.tools.plan;
+  async run(table: RecordedTable, view: BatchProgress): Promise<void> {
+    const { log, plan } = this.#tools;
     const work = (row: Row) => this.#runRow(row, view);
     try {
-      await forEachConcurrent(this.source.rows(), concurrency, work, () => this.#isStopped());
+      await forEachConcurrent(table.rows(), plan.concurrency, work, () => this.#isStopped());
     } catch (error) {
       if (error instanceof UsageError) {
-        this.tools.log.record({ event: 'stopped', code: error.code });
+        log.record({ event: 'stopped', code: error.code });
         this.failure ??= error;
         return;
       }
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
     }
-    this.tools.log.record(this.source.summaryOf(this.runner.unsent));
+    log.record(table.summaryOf(this.runner.counts.unsent));
     // What a command that does not come to its end has found does not count. An empty table may be a mistake.
-    if (this.source.total !== 0 && !isUnfinished(exitOfSeveral(this.exits())))
-      this.tools.log.record({ event: 'completed' });
+    if (table.total !== 0 && !isUnfinished(exitOfSeveral(this.exits()))) log.record({ event: 'completed' });
   }
 
   counts(): BatchCounts {
-    const { rows, awaiting } = this.tools.log;
+    const { log, gate } = this.#tools;
+    const { rows, awaiting } = log;
     const ended = new Map([...WORDS.keys()].map((word) => [word, 0]));
     for (const [state, known] of rows.counts()) {
       if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
@@ -93,39 +96,40 @@ export class BatchRun {
       ended.set(word, (ended.get(word) ?? 0) + count);
     }
     return {
-      total: this.source.total,
+      total: this.table?.total,
       ended: [...ended].filter(([, count]) => count > 0),
       running: rows.count('running') + awaiting.size,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
-      wait: this.tools.gate.wait,
+      wait: gate.wait,
     };
   }
 
   /** The exits of the rows, and of what ended the batch early. */
   exits(): Exit[] {
-    const { received } = this.tools.session.interruption;
-    const failures = [this.failure, this.tools.files?.failure].flatMap((failure) =>
-      failure === undefined ? [] : [exitOfError(factsOf(failure))],
-    );
-    return [...this.#exits, ...failures, ...(received === undefined ? [] : [received])];
+    const { files, session } = this.#tools;
+    const { received } = session.interruption;
+    const failures = [this.failure, files?.failure].filter((failure) => failure !== undefined);
+    const exits = [...this.#exits, ...failures.map((failure) => exitOfError(factsOf(failure)))];
+    return received === undefined ? exits : [...exits, received];
   }
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
-    const running = this.tools.log.rows.count('running');
+    const { log, gate, session, files } = this.#tools;
+    const running = log.rows.count('running');
     const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
-    const notes = [...this.source.notes, ...(this.tools.gate.stopReason ?? [])];
-    if (this.tools.session.interruption.received !== undefined) notes.push(`Interrupted.${continued}`);
+    const notes = [...(this.table?.notes ?? []), ...(gate.stopReason ?? [])];
+    if (session.interruption.received !== undefined) notes.push(`Interrupted.${continued}`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
-    const { unsaved = 0 } = this.tools.files ?? {};
-    if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
+    const unsaved = files?.unsaved ?? 0;
+    if (unsaved > 0) notes.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
   }
 
   /** A row whose outcome the results may not have, with the id of its run. */
   #describeUnrecorded(row: number): string[] {
-    const { rows } = this.tools.log;
+    const { rows } = this.#tools.log;
     const state = rows.state(row);
     const label = sanitize(rows.label(row));
     if (state === 'unknown') return [`${label} (no response)`];
@@ -146,27 +150,30 @@ export class BatchRun {
 
   /** Whether the command that says that no run of a row was created leaves it as it is. */
   #isLeft({ number }: Row): boolean {
-    const isLeft = this.tools.plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
-    if (isLeft && this.tools.log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
+    const { plan, log } = this.#tools;
+    const isLeft = plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
+    if (isLeft && log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
     return isLeft;
   }
 
   #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchProgress): void {
-    const { rows } = this.tools.log;
+    const { log, gate } = this.#tools;
+    const { rows } = log;
     // How a row ended that is gone says nothing of the table.
-    if (!rows.isGone(number) || rows.state(number) !== 'gone') this.#exits.add(exit);
+    if (rows.state(number) !== 'gone') this.#exits.add(exit);
     const { retryAfter } = error?.response ?? {};
     if (retryAfter !== undefined) this.retryAfter = Math.max(this.retryAfter ?? 0, retryAfter);
     const state = rows.recordedState(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
-    if (this.failure === undefined) this.tools.gate.rowEnded(exit, error);
+    if (this.failure === undefined) gate.rowEnded(exit, error);
   }
 
   #isStopped(): boolean {
-    const { received } = this.tools.session.interruption;
-    return this.failure !== undefined || this.tools.gate.stopReason !== undefined || received !== undefined;
+    const { gate, session } = this.#tools;
+    const { received } = session.interruption;
+    return this.failure !== undefined || gate.stopReason !== undefined || received !== undefined;
   }
 }
 

@@ -129,10 +129,11 @@ async function sendRows(
   const gated = withGate(gate, session);
   const run = new BatchRun({ plan, log, gate, session: gated, files: rowFiles });
   try {
-    if (await run.prepare()) {
+    await run.prepare();
+    if (run.table !== undefined) {
       await validateDecisions(plan, log.rows, file);
       await settle(plan, log, gated);
-      await run.run(await reporter.startBatchProgress(() => run.counts()));
+      await run.run(run.table, await reporter.startBatchProgress(() => run.counts()));
     }
   } finally {
     reporter.stopProgress();
@@ -146,8 +147,8 @@ async function sendRows(
   const failure = failed === undefined ? undefined : factsOf(failed);
   if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
-  const { total } = run.source;
-  const { unsent, triggered } = run.runner;
+  const total = run.table?.total;
+  const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),

@@ -48,96 +48,94 @@ class HeldBackError extends Error {
   }
 }
 
-export class RowRunner {
+/**
+ * Returns what sends and watches rows. `isStopped` returns whether no further request may be completed; `stopWatching` ends
+ * the watching of runs: a signal arrived, or the log cannot be written.
+ */
+export function rowRunner(
+  { plan, session, log, gate, files }: BatchTools,
+  isStopped: () => boolean,
+  stopWatching: AbortSignal,
+  digestFile: DigestFile,
+) {
+  const { context, interruption, reporter, service, history } = session;
+  const { secrets } = context;
+  const { workflowId, resend503 } = plan;
+  const baseUrl = service.baseUrl.href;
   /** The spelling of the workflow's field that the service has accepted. */
-  #field: Trigger['field'];
+  let field: Trigger['field'] = plan.field;
   /** How many rows that were never sent may still be sent. */
-  #left: number;
-  #turn: Promise<unknown> = Promise.resolve();
-  /** How many rows wait because that was none. */
-  unsent = 0;
-  /** How many runs were triggered. */
-  triggered = 0;
-
-  /**
-   * `isStopped` returns whether no further request may be completed; `stopWatching` ends the watching of runs: a signal
-   * arrived, or the log cannot be written.
-   */
-  constructor(
-    private readonly tools: BatchTools,
-    private readonly isStopped: () => boolean,
-    private readonly stopWatching: AbortSignal,
-    private readonly digestFile: DigestFile,
-  ) {
-    this.#field = tools.plan.field;
-    this.#left = tools.plan.limit;
-  }
+  let left = plan.limit;
+  let turn: Promise<unknown> = Promise.resolve();
+  const counts = {
+    /** How many rows wait because of --limit. */
+    unsent: 0,
+    /** How many runs were triggered. */
+    triggered: 0,
+  };
+  return { counts, run };
 
   /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
-  async run(row: Row): Promise<RowResult | undefined> {
-    const { log, gate } = this.tools;
+  async function run(row: Row): Promise<RowResult | undefined> {
     const { number } = row;
-    switch (nextAction(number, log.rows.state(number), this.tools.plan)) {
+    switch (nextAction(number, log.rows.state(number), plan)) {
       case 'skip':
         return undefined;
       case 'watch':
-        return this.#watch(row, log.rows.id(number) ?? '', undefined);
+        return watch(row, log.rows.id(number) ?? '', undefined);
       case 'send':
         if (!(await gate.waitUntilReachable())) return undefined;
-        return this.#send(row).catch((error) => this.#describeFailure(row, error));
+        return send(row).catch((error) => describeFailure(row, error));
     }
   }
 
   /** Returns undefined for a row that waits because of --limit. */
-  async #send(row: Row): Promise<RowResult | undefined> {
-    const { log, session } = this.tools;
-    const { context, reporter } = session;
+  async function send(row: Row): Promise<RowResult | undefined> {
     const { number, label } = row;
     const isNew = ROW_STATES[log.rows.state(number)] === 'send';
-    const resolving = isNew ? this.#resolveInTurn(row) : this.#resolve(row);
-    const inputs = await resolving.catch((error) => {
+    const resolving = isNew ? resolveInTurn(row) : resolve(row);
+    const resolved = await resolving.catch((error) => {
       log.record({ event: 'intent', row: number, label });
-      if (error instanceof WfrError) log.recordRefusal(number, error, true, context.secrets);
+      if (error instanceof WfrError) log.recordRefusal(number, error, true, secrets);
       throw error;
     });
-    if (inputs === undefined) return undefined;
-    for (const warning of inputs.warnings) reporter.warn(`${label}: ${warning}`);
+    if (resolved === undefined) return undefined;
+    for (const warning of resolved.warnings) reporter.warn(`${label}: ${warning}`);
     try {
-      const names = inputs.inputs.map(({ name }) => name);
-      log.record({ event: 'intent', row: number, label, inputs: names });
-      const accepted = await this.#trigger(row, inputs);
-      this.#announce(label, accepted, names);
-      return await this.#watch(row, accepted.id, accepted);
+      const inputs = resolved.inputs.map(({ name }) => name);
+      log.record({ event: 'intent', row: number, label, inputs });
+      const accepted = await trigger(number, resolved);
+      announce(label, accepted, inputs);
+      return await watch(row, accepted.id, accepted);
     } finally {
-      await inputs.close();
+      await resolved.close();
     }
   }
 
   /** With a limit one row after another, so that the first valid ones are sent; undefined for those after them. */
-  #resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
-    if (this.#left === Number.POSITIVE_INFINITY) return this.#resolve(row);
-    const resolved = this.#turn.then(async () => {
-      if (this.#left === 0) {
-        this.unsent++;
+  function resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
+    if (left === Number.POSITIVE_INFINITY) return resolve(row);
+    const resolving = turn.then(async () => {
+      if (left === 0) {
+        counts.unsent++;
         return undefined;
       }
-      const inputs = await this.#resolve(row);
-      this.#left--;
-      return inputs;
+      const resolved = await resolve(row);
+      left--;
+      return resolved;
     });
-    this.#turn = resolved.catch(() => {});
-    return resolved;
+    turn = resolving.catch(() => {});
+    return resolving;
   }
 
   /** Throws FileChangedError also if the row is no longer what was recorded; its documents are verified again at the end. */
-  async #resolve(row: Row): Promise<ResolvedInputs> {
-    const { log, session, plan } = this.tools;
-    const { recorded } = log;
-    const resolved = await resolveRow(row, plan, session.context);
+  async function resolve(row: Row): Promise<ResolvedInputs> {
+    const { keys, salt } = log.recorded;
+    const resolved = await resolveRow(row, plan, context);
     try {
-      const { key } = await identifyRow(row, recorded.salt, this.digestFile);
+      const { key } = await identifyRow(row, salt, digestFile);
       await resolved.verify();
-      if (recorded.keys.get(row.number) !== key) throw new FileChangedError(row.label);
+      if (keys.get(row.number) !== key) throw new FileChangedError(row.label);
       return resolved;
     } catch (error) {
       await resolved.close();
@@ -145,41 +143,34 @@ export class RowRunner {
     }
   }
 
-  async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
-    const { log, gate, session, plan } = this.tools;
-    const { workflowId, resend503 } = plan;
-    const record = log.ofRow(row.number, session.context.secrets, async () => {
-      if (this.isStopped()) throw new HeldBackError();
+  async function trigger(row: number, { inputs }: ResolvedInputs): Promise<Run> {
+    const record = log.ofRow(row, secrets, async () => {
+      if (isStopped()) throw new HeldBackError();
       return undefined;
     });
-    const { run, variant } = await gate.send(() => {
-      const trigger = { workflowId, inputs: resolved.inputs, field: this.#field, resend503 };
-      return createRun(trigger, session.service, session.interruption, record);
-    });
-    this.triggered++;
-    this.#field = variant;
-    return run;
+    const created = await gate.send(() =>
+      createRun({ workflowId, inputs, field, resend503 }, service, interruption, record),
+    );
+    counts.triggered++;
+    field = created.variant;
+    return created.run;
   }
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
-  async #watch({ number, label }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
-    const { log, session, files, plan } = this.tools;
-    const signal = this.stopWatching;
-    const options = { id, known: accepted, wait: plan.wait, label: null, exists: true, signal };
+  async function watch({ number, label }: Row, id: string, known: Run | undefined): Promise<RowResult> {
+    const options = { id, known, wait: plan.wait, label: null, exists: true, signal: stopWatching };
     const { run, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
-    if (error !== undefined) {
-      const recorded = recordedError(error, session.context.secrets);
-      if (error.code === 'no-such-run') log.record({ event: 'lost', row: number });
+    if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
+    else if (error !== undefined) {
       // A signal that stopped the watching says nothing about the run.
-      else if (error.signal === undefined) log.rows.setReason(number, recorded);
+      if (error.signal === undefined) log.rows.setReason(number, recordedError(error, secrets));
     } else if (run !== undefined && hasEnded(run)) {
       // Before it is recorded: a command that continues leaves ended rows alone.
       // Another row may have taken the place and the name of one that is gone.
       if (!log.rows.isGone(number)) await files?.save(label, number, run);
       log.record({ event: 'ended', row: number, run });
-      const { status } = run;
-      session.history.recordStatus({ id, baseUrl: session.service.baseUrl.href, status }, { isNew: true });
+      history.recordStatus({ id, baseUrl, status: run.status }, { isNew: true });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
     const ended = [run?.error?.step, run?.error?.message].filter(Boolean).join(': ');
@@ -187,22 +178,24 @@ export class RowRunner {
     return { exit: exitOf({ state, error }), id, reason, error };
   }
 
-  /** Returns why a row was not triggered; undefined if its request was held back. Throws what is no outcome of a row. */
-  #describeFailure({ label }: Row, thrown: unknown): RowResult | undefined {
-    // No request of it was completed since its last record.
-    if (thrown instanceof HeldBackError) return undefined;
-    const error = factsOf(thrown);
-    if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
-    return { exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
-  }
-
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
-  #announce(label: string, { id, status, versionName: version }: Run, inputs: readonly string[]): void {
-    const { history, service, context, reporter } = this.tools.session;
-    const { workflowId: workflow } = this.tools.plan;
-    context.secrets.keep(id);
+  function announce(
+    label: string,
+    { id, status, versionName: version }: Run,
+    inputs: readonly string[],
+  ): void {
+    secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label, version });
+    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version });
   }
+}
+
+/** Returns why a row was not triggered; undefined if its request was held back. Throws what is no outcome of a row. */
+function describeFailure({ label }: Row, thrown: unknown): RowResult | undefined {
+  // No request of it was completed since its last record.
+  if (thrown instanceof HeldBackError) return undefined;
+  const error = factsOf(thrown);
+  if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
+  return { exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
 }

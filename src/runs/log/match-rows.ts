@@ -35,7 +35,7 @@ export interface MatchOptions {
   sendChanged: boolean;
 }
 
-export type MatchedRows = ReturnType<RowMatcher['match']>;
+export type MatchedRows = ReturnType<typeof matchRows>;
 
 /** Equal rows take the last of these first, and then all others, so that a removed duplicate never causes a run. */
 const ORDER: readonly RowState[] = [
@@ -49,180 +49,163 @@ const ORDER: readonly RowState[] = [
   'finished',
 ];
 
-/** Matches rows with the recorded ones, whose states `stateOf` returns. */
-export class RowMatcher {
+/** Matches the rows found with the recorded ones, whose states `stateOf` returns. */
+export function matchRows(
+  recorded: RecordedRows,
+  stateOf: (row: number) => RowState,
+  found: FoundRows,
+  options: MatchOptions,
+) {
+  const { completed, keys, places: recordedPlaces, written: recordedWritten, lastRow } = recorded;
+  const { lines, unreadable } = found;
+  const { isFolder, sendChanged } = options;
   /** By the position of each row, from 0. */
-  readonly #numbers: Float64Array;
+  const numbers = new Float64Array(lines.length);
+  const numberAt = (at: number) => numbers[at] ?? 0;
   /** The position of the row that each copy equals, by its own. */
-  readonly #copies = new Map<number, number>();
-  readonly #held = new Map<number, string>();
+  const copies = new Map<number, number>();
+  const held = new Map<number, string>();
   /** 1 for each recorded row that is found. */
-  readonly #found: Uint8Array;
-  readonly #isFound = (row: number) => this.#found[row] === 1;
+  const taken = new Uint8Array(lastRow + 1);
+  const isFound = (row: number) => taken[row] === 1;
 
-  constructor(
-    private readonly recorded: RecordedRows,
-    private readonly stateOf: (row: number) => RowState,
-    private readonly found: FoundRows,
-    private readonly options: MatchOptions,
-  ) {
-    this.#numbers = new Float64Array(found.lines.length);
-    this.#found = new Uint8Array(recorded.lastRow + 1);
-  }
-
-  match() {
-    const { sendChanged } = this.options;
-    this.#takeEqualRows();
-    this.#takeRowsWithoutDocument();
-    this.#numberNewRows();
-    const places = this.#uniquePlaces();
-    const recordedAsHeld = this.#recordedRows((row) => this.stateOf(row) === 'held');
-    if (!sendChanged) this.#hold(places, recordedAsHeld);
-    const presence: Presence = { rows: this.#foundRows(), places };
-    return {
-      /** The number of the row at each position; a copy has that of the row that it equals. */
-      numbers: this.#numbers,
-      /** The positions of copies, which are not sent. */
-      copies: this.#copies as ReadonlyMap<number, number>,
-      /** Why new rows are held, by their numbers. */
-      held: this.#held as ReadonlyMap<number, string>,
-      /** The recorded rows that are held no longer. */
-      released: sendChanged ? recordedAsHeld.filter(this.#isFound) : [],
-      /** The rows that count as found, for the next command. */
-      presence,
-    };
-  }
+  takeEqualRows();
+  takeRowsWithoutDocument();
+  numberNewRows();
+  const places = uniquePlaces();
+  const recordedAsHeld = recordedRows((row) => stateOf(row) === 'held');
+  if (!sendChanged) holdRows();
+  const presence: Presence = { rows: foundRows(), places };
+  return {
+    /** The number of the row at each position; a copy has that of the row that it equals. */
+    numbers,
+    /** The positions of copies, which are not sent. */
+    copies: copies as ReadonlyMap<number, number>,
+    /** Why new rows are held, by their numbers. */
+    held: held as ReadonlyMap<number, string>,
+    /** The recorded rows that are held no longer. */
+    released: sendChanged ? recordedAsHeld.filter(isFound) : [],
+    /** The rows that count as found, for the next command. */
+    presence,
+  };
 
   /** Returns some of the recorded rows, in the order of their numbers. */
-  #recordedRows(isIncluded: (row: number) => boolean): number[] {
+  function recordedRows(isIncluded: (row: number) => boolean): number[] {
     const rows: number[] = [];
-    for (const [row] of this.recorded.keys.entries()) if (isIncluded(row)) rows.push(row);
+    for (const [row] of keys.entries()) if (isIncluded(row)) rows.push(row);
     return rows;
   }
 
   // Which rows are continued
 
-  #take(at: number, row: number | undefined): void {
+  function take(at: number, row: number | undefined): void {
     if (row === undefined) return;
-    this.#found[row] = 1;
-    this.#numbers[at] = row;
+    taken[row] = 1;
+    numbers[at] = row;
   }
 
-  #takeEqualRows(): void {
-    const byKey = this.#indexRecorded();
-    const originals = this.options.isFolder ? this.#indexOriginals(byKey) : undefined;
-    const { keys, unreadable, written } = this.found;
-    for (const [at, key] of keys.entries()) {
+  function takeEqualRows(): void {
+    const byKey = indexRecorded();
+    const originals = isFolder ? indexOriginals(byKey) : undefined;
+    for (const [at, key] of found.keys.entries()) {
       const equal = originals?.find(key) ?? at;
-      if (equal !== at) this.#copies.set(at, equal);
-      else if (!unreadable.has(at) || written.get(at) === undefined) this.#take(at, byKey.find(key, true));
+      if (equal !== at) copies.set(at, equal);
+      else if (!unreadable.has(at) || found.written.get(at) === undefined) take(at, byKey.find(key, true));
     }
   }
 
   /** Returns the recorded rows by their content, in ORDER, and then the one with the smallest number first. */
-  #indexRecorded(): DigestIndex {
-    const { keys } = this.recorded;
+  function indexRecorded(): DigestIndex {
     const ranked: number[][] = [[], ...ORDER.map(() => [])];
-    for (const [row] of keys.entries()) ranked[ORDER.indexOf(this.stateOf(row)) + 1]?.push(row);
+    for (const [row] of keys.entries()) ranked[ORDER.indexOf(stateOf(row)) + 1]?.push(row);
     const byKey = new DigestIndex(keys);
     for (const rows of ranked) for (const row of rows.reverse()) byKey.add(row);
     return byKey;
   }
 
   /** Returns which of equal files is the row: the one at the recorded path, else the first. */
-  #indexOriginals(byKey: DigestIndex): DigestIndex {
-    const { keys, places } = this.found;
-    const originals = new DigestIndex(keys);
-    for (const [at, key] of keys.entries()) {
+  function indexOriginals(byKey: DigestIndex): DigestIndex {
+    const originals = new DigestIndex(found.keys);
+    for (const [at, key] of found.keys.entries()) {
       const row = byKey.find(key);
-      const isThere = row !== undefined && this.recorded.places.get(row) === places.get(at);
+      const isThere = row !== undefined && recordedPlaces.get(row) === found.places.get(at);
       if (isThere || originals.find(key) === undefined) originals.add(at);
     }
     return originals;
   }
 
   /** A row whose document is missing is the latest recorded one that is written like it. */
-  #takeRowsWithoutDocument(): void {
-    const { written, unreadable } = this.found;
+  function takeRowsWithoutDocument(): void {
     if (unreadable.size === 0) return;
-    const byWritten = new DigestIndex(this.recorded.written);
-    for (const [row] of this.recorded.written.entries()) byWritten.add(row);
+    const byWritten = new DigestIndex(recordedWritten);
+    for (const [row] of recordedWritten.entries()) byWritten.add(row);
     for (const at of unreadable) {
-      const latest = byWritten.find(written.get(at));
+      const written = found.written.get(at);
+      const latest = byWritten.find(written);
       // The latest one may have moved; what was here before that one is no longer known.
-      if (latest !== undefined && !this.#isFound(latest))
-        this.#take(at, byWritten.find(written.get(at), true));
+      if (latest !== undefined && !isFound(latest)) take(at, byWritten.find(written, true));
     }
   }
 
   /** A number never means another row: a new one is above all that were ever recorded, and the line where that is. */
-  #numberNewRows(): void {
-    const { lastRow } = this.recorded;
-    const { lines } = this.found;
+  function numberNewRows(): void {
     let last = lines.reduce((most, line) => Math.max(most, line), lastRow);
     for (const [at, line] of lines.entries())
-      if (this.#numbers[at] === 0 && !this.#copies.has(at))
-        this.#numbers[at] = line > lastRow ? line : ++last;
-    for (const [at, equal] of this.#copies) this.#numbers[at] = this.#numbers[equal] ?? 0;
+      if (numbers[at] === 0 && !copies.has(at)) numbers[at] = line > lastRow ? line : ++last;
+    for (const [at, equal] of copies) numbers[at] = numberAt(equal);
   }
 
   // Which new rows are held
 
   /** Returns what tells where the rows are, unless two have the same place. */
-  #uniquePlaces(): string | undefined {
-    const { isFolder, places } = this.options;
-    if (isFolder || places === undefined) return places;
-    const seen = new DigestIndex(this.found.places);
-    for (const at of this.found.lines.keys()) {
-      if (seen.find(this.found.places.get(at)) !== undefined) return undefined;
+  function uniquePlaces(): string | undefined {
+    if (isFolder || options.places === undefined) return options.places;
+    const seen = new DigestIndex(found.places);
+    for (const at of lines.keys()) {
+      if (seen.find(found.places.get(at)) !== undefined) return undefined;
       seen.add(at);
     }
-    return places;
+    return options.places;
   }
 
   /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
-  #hold(places: string | undefined, recordedAsHeld: readonly number[]): void {
-    const { completed, keys } = this.recorded;
-    const { keys: keysNow, places: placesNow, unreadable } = this.found;
-    const numberAt = (at: number) => this.#numbers[at] ?? 0;
+  function holdRows(): void {
     const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
-    const gone = this.#goneRows();
+    const gone = goneRows();
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
-    const goneFrom = hasPlaces ? this.#placesOf(gone) : undefined;
+    const goneFrom = hasPlaces ? placesOf(gone) : undefined;
     const heldKeys = new Set(recordedAsHeld.map((row) => keys.get(row)));
-    for (const [at, key] of keysNow.entries()) {
-      const before = hasPlaces ? goneFrom?.get(placesNow.get(at)) : gone[0];
+    for (const [at, key] of found.keys.entries()) {
+      const before = hasPlaces ? goneFrom?.get(found.places.get(at)) : gone[0];
       if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
         : `is new, and row ${before} is gone: it may be that row, changed; --label tells changed rows from new ones`;
-      this.#held.set(numberAt(at), why);
+      held.set(numberAt(at), why);
       heldKeys.add(key);
     }
-    for (const [at, key] of keysNow.entries())
-      if (heldKeys.has(key) && isNew(at) && !this.#held.has(numberAt(at)))
-        this.#held.set(numberAt(at), 'is equal to a row that is held');
+    for (const [at, key] of found.keys.entries())
+      if (heldKeys.has(key) && isNew(at) && !held.has(numberAt(at)))
+        held.set(numberAt(at), 'is equal to a row that is held');
   }
 
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
-  #goneRows(): number[] {
-    const { completed } = this.recorded;
+  function goneRows(): number[] {
     if (completed === undefined) return [];
-    return this.#recordedRows((row) => {
-      const state = this.stateOf(row);
+    return recordedRows((row) => {
+      const state = stateOf(row);
       const isKept = state === 'held' || !hasNoRun(state);
-      return isKept && !this.#isFound(row) && isInRanges(row, completed.rows);
+      return isKept && !isFound(row) && isInRanges(row, completed.rows);
     });
   }
 
   /** Returns the rows by where they were in the last completed command. */
-  #placesOf(rows: readonly number[]): ReadonlyMap<string | undefined, number> {
-    const { placesAtCompleted: places, copiesAtCompleted } = this.recorded;
+  function placesOf(rows: readonly number[]): ReadonlyMap<string | undefined, number> {
     const included = new Set(rows);
-    const copies = [...copiesAtCompleted].filter(([, row]) => included.has(row));
-    const placed = rows.map((row) => [places.get(row), row] as const);
+    const copied = [...recorded.copiesAtCompleted].filter(([, row]) => included.has(row));
+    const placed = rows.map((row) => [recorded.placesAtCompleted.get(row), row] as const);
     return new Map<string | undefined, number>([
-      ...copies,
+      ...copied,
       ...placed.filter(([place]) => place !== undefined),
     ]);
   }
@@ -231,16 +214,15 @@ export class RowMatcher {
    * Returns the rows that are there. While the content of a row is not known, no row counts as gone: it may be the one that
    * has changed.
    */
-  #foundRows(): RowRanges {
-    const { completed, keys } = this.recorded;
-    const isUndecided = [...this.found.unreadable].some((at) => {
-      const row = this.#numbers[at] ?? 0;
-      return keys.get(row) === undefined || hasNoRun(this.stateOf(row));
+  function foundRows(): RowRanges {
+    const isUndecided = [...unreadable].some((at) => {
+      const row = numberAt(at);
+      return keys.get(row) === undefined || hasNoRun(stateOf(row));
     });
     const before = isUndecided && completed !== undefined ? [...rowsOf(completed)] : [];
-    const rows = new Float64Array(this.#numbers.length + before.length);
-    rows.set(this.#numbers);
-    rows.set(before, this.#numbers.length);
+    const rows = new Float64Array(numbers.length + before.length);
+    rows.set(numbers);
+    rows.set(before, numbers.length);
     return toRanges(rows.sort());
   }
 }
