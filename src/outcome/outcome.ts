@@ -94,7 +94,7 @@ export interface Subject {
   /** Undefined for a run that was only watched, as a Run does not name its workflow. */
   workflowId: string | undefined;
   /** The names of its inputs, if known. */
-  inputs?: readonly string[];
+  inputs?: readonly string[] | undefined;
 }
 
 /** What is known of one run or row. */
@@ -103,7 +103,7 @@ export interface Outcome extends Subject {
   /** In a batch: the row's number, from 1. */
   row?: number;
   /** In a batch: the row's file and line, such as `rows.csv:12`, or the path of its document. */
-  label?: string;
+  label?: string | undefined;
   /** The page of the run, for people, if it has one. */
   page?: string | undefined;
   /** The last response for it. */
@@ -111,7 +111,7 @@ export interface Outcome extends Subject {
   /** What ended the work on it, or why there is no run. */
   error?: Facts | undefined;
   /** Milliseconds since 1970, if known: when the duration begins. */
-  startedAt?: number;
+  startedAt?: number | undefined;
   /** Milliseconds since it was accepted or first polled; without a run, since the command began. */
   durationMs: number;
 }

@@ -231,7 +231,7 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });
   }
-  const log = new Log(stdoutSink(stdout), () => clock.now());
+  const log = new Log(stdoutSink(stdout), clock);
   // What is written to stdout can be saved as a results file, to continue from it.
   log.record(createHeader(target, defaults));
   return log;

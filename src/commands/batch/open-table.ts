@@ -31,9 +31,7 @@ export async function openTable(
 ): Promise<{ table: Table; close(): Promise<void> }> {
   const { rows, each, tokenFile } = flags;
   if (rows !== undefined && each !== undefined) {
-    throw new UsageError([
-      `--rows ${rows} and --each ${each} exclude each other: the rows are either those of a table or files`,
-    ]);
+    throw new UsageError([`--rows ${rows} and --each ${each} exclude each other`]);
   }
   if (rows === undefined && each === undefined) {
     const table = patterns.find((path) => /\.(csv|tsv|jsonl|ndjson|json)$/i.test(path));
@@ -45,22 +43,15 @@ export async function openTable(
   }
   if (each !== undefined) {
     if (each === '')
-      throw new UsageError([
-        '--each: the name of the input is empty; expected a name, such as --each invoice',
-      ]);
+      throw new UsageError(['--each: is empty; expected the name of an input, such as invoice']);
     if (patterns.length === 0)
       throw new UsageError([`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`]);
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
-  if (files.length > 0)
-    throw new UsageError([
-      `${files[0]}: files require --each <parameter>; --rows takes its rows from the table`,
-    ]);
+  if (files.length > 0) throw new UsageError([`${files[0]}: files require --each <parameter>, not --rows`]);
   const path = rows ?? '';
   if (path === '-' && tokenFile === '-') {
-    throw new UsageError([
-      '--rows -: --token-file - already reads standard input, which can be read only once',
-    ]);
+    throw new UsageError(['--rows -: --token-file - already reads standard input']);
   }
   const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
   const { delimiter, file, within } = await collectUsageErrors({

@@ -85,6 +85,7 @@ export async function planBatch(
     settings: () => resolveServiceSettings(sources),
   });
   const { workflowId, defaults, shard } = checked;
+  const { failFast = false, keepGoing = false, sendChanged = false } = flags;
   const validateFiles = async () => {
     assertOneBody(checked.settings.headers);
     const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
@@ -113,9 +114,9 @@ export async function planBatch(
     resend503: mayResend503(sources),
     subjects: [{ id: undefined, workflowId }],
     triggersAgain: flags.results === '-',
-    failFast: flags.failFast === true,
-    keepGoing: flags.keepGoing === true,
-    sendChanged: flags.sendChanged === true,
+    failFast,
+    keepGoing,
+    sendChanged,
     resendRejected: false,
   };
 }

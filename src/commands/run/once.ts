@@ -15,6 +15,7 @@ import {
   onceHeader,
   openOnceFile,
 } from '../../runs/log/once-file.js';
+import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
 import { CHECK_FIRST } from '../../service/errors.js';
@@ -53,7 +54,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
       `Waiting for ${process}, which is triggering the run of ${sanitize(name)}; Ctrl-C sends nothing.`,
     );
   };
-  const file = await interruption.raceToOpen(openWhenFree(once, session, onBusy, signal));
+  const file = await interruption.raceToOpen(openWhenFree(options, onBusy));
   try {
     const digests = await digestInputs(plan.trigger.inputs, file.header.salt ?? '', signal);
     assertSameCommand(file, digests, plan);
@@ -74,12 +75,9 @@ function targetOf({ trigger, settings }: RunPlan): OnceTarget {
 
 /** Locks the file, and waits while another process has it, unless `onBusy` throws. */
 async function openWhenFree(
-  { file }: OncePlan,
-  session: Session,
+  options: OwnedFileOptions,
   onBusy: (error: JournalInUseError, attempts: number) => void,
-  signal?: AbortSignal,
 ): Promise<OnceFile> {
-  const options = { ...ownedFileOptions(file, session), ...(signal && { signal }) };
   for (let attempts = 1; ; attempts++) {
     try {
       return await openOnceFile(options);
@@ -87,7 +85,7 @@ async function openWhenFree(
       if (!(error instanceof JournalInUseError)) throw error;
       onBusy(error, attempts);
     }
-    await session.context.clock.sleep(LOCK_INTERVAL, signal);
+    await options.clock.sleep(LOCK_INTERVAL, options.signal);
   }
 }
 
@@ -224,7 +222,7 @@ function endRecorder(id: string, once: OncePlan, session: Session): KnownRun['re
   };
   return async (end) => {
     try {
-      const file = await openWhenFree(once, session, onBusy);
+      const file = await openWhenFree(ownedFileOptions(once.file, session), onBusy);
       try {
         const { state, id: recorded } = file.record().now;
         if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });

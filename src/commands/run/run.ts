@@ -48,7 +48,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   const progress = await reporter.startProgress();
   let known: KnownRun;
   if (once === undefined) {
-    const record = new Log(NO_SINK, () => context.clock.now()).ofRow(1, context.secrets);
+    const record = new Log(NO_SINK, context.clock).ofRow(1, context.secrets);
     known = announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
   } else {
     known = await triggerOnce({ ...plan, once }, session);
@@ -61,11 +61,8 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
 async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { id, run } = known;
   const format = plan.format === 'text' ? 'id' : plan.format;
-  const thrown: unknown = await printRun({ id, json: new Uint8Array(), ...run }, format, false, session).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  const error = thrown === undefined ? undefined : factsOf(thrown);
+  const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
+  const error = await printing.then(() => undefined, factsOf);
   if (error !== undefined) session.reporter.error(error);
   const state = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();

@@ -183,7 +183,7 @@ export function isRowEvent<E extends Event>(event: E): event is E & RowEvent {
 /** Returns an error as it is recorded, without secrets. */
 export function recordedError(facts: Facts, secrets: SecretMask): RecordedError {
   const { code, response, candidateId } = facts;
-  const mask = (text: string | undefined) => (text === undefined ? undefined : secrets.mask(text));
+  const mask = (text: string | undefined) => text && secrets.mask(text);
   return {
     code,
     reason: secrets.mask(rowReason(facts)),
@@ -196,8 +196,8 @@ export function recordedError(facts: Facts, secrets: SecretMask): RecordedError 
 /** Returns the line of an event at the time `now` (ms since 1970); `by` is the token of the process that owns the file. */
 export function encodeEvent(event: Event, now: number, by?: string): Uint8Array {
   const metadata = {
-    ...(event.event === 'batch' && { format: FORMAT }),
-    ...(by !== undefined && { by }),
+    format: event.event === 'batch' ? FORMAT : undefined,
+    by,
     time: new Date(now).toISOString(),
   };
   if (event.event !== 'ended') return Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`);
@@ -209,6 +209,9 @@ export function encodeEvent(event: Event, now: number, by?: string): Uint8Array 
 }
 
 // Reading
+
+/** What is wrong with other text than the lines of a file that this module has written. */
+export const NO_LINE = 'is not a line of a results file';
 
 /** The first bytes of every file. */
 const PREFIXES = ['{"event":"open"', '{"event":"batch"'];
@@ -235,16 +238,15 @@ export async function decodeEvents(
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
     unreadable = undefined;
-    const problem = members === undefined ? 'is not a line of a results file' : findProblem(members);
-    const error =
-      problem === undefined ? undefined : new BatchFileError(`${name}:${line.number}: ${problem}`);
-    if (members === undefined) {
-      unreadable = line.isComplete ? error : undefined;
-      return;
+    const problem = findProblem(members);
+    if (problem !== undefined) {
+      const error = new BatchFileError(`${name}:${line.number}: ${problem}`);
+      if (members !== undefined) throw error;
+      if (line.isComplete) unreadable = error;
+    } else if (members !== undefined) {
+      ownership.apply(members);
+      if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
     }
-    if (error !== undefined) throw error;
-    ownership.apply(members);
-    if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
   };
   for await (const lines of readLines(bytes))
     for (const line of lines) if (!isBlank(line.bytes)) decode(line);
@@ -307,9 +309,9 @@ const CHECKS: ReadonlyMap<unknown, [name: string, accepts: Check<unknown>][]> = 
 );
 
 /** Returns the first problem with the members of a line; undefined if they are valid. */
-function findProblem(members: Members): string | undefined {
+function findProblem(members: Members = {}): string | undefined {
   const { event, format, time } = members;
-  if (typeof event !== 'string') return 'is not a line of a results file';
+  if (typeof event !== 'string') return NO_LINE;
   if (event === 'batch' && format !== FORMAT)
     return 'was written by another version of wfr; continue with that version, or use another file';
   const invalid = CHECKS.get(event)?.find(([name, accepts]) => !accepts(members[name]));

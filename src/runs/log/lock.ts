@@ -33,7 +33,7 @@ export interface LockOptions {
   isAlive(pid: number, started: string | undefined): boolean | undefined;
   clock: Clock;
   /** Ends the wait for signs of life of another owner, with its reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Another process that may be alive owns the journal. */
@@ -76,9 +76,9 @@ export async function acquireLock(handle: FileHandle, id: string, options: LockO
     const ours: Claim = {
       owner,
       file: id,
-      ...(claim !== undefined && { after: claim.owner.token }),
+      after: claim?.owner.token,
       // Our previous claim may have been appended to an incomplete line.
-      ...((isTorn || attempts > 0) && { torn: true }),
+      torn: isTorn || attempts > 0 || undefined,
     };
     const line = JSON.stringify({ event: 'open', ...ours, time: new Date(clock.now()).toISOString() });
     await appendAtOnce(handle, Buffer.from(`${isTorn ? '\n' : ''}${line}\n`));
@@ -190,9 +190,9 @@ export interface Claim {
   /** `device:inode` of the claimed file; differs in a copy of it. */
   file: string;
   /** The token of the dead owner that this one replaces. */
-  after?: string;
+  after?: string | undefined;
   /** Set if the line before it may be incomplete. */
-  torn?: true;
+  torn?: boolean | undefined;
 }
 
 /** The owner of a journal after each of its lines, applied in order. */

@@ -8,7 +8,7 @@ import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
-import { decodeEvents, type Header, mayBeLog, type ReadEvent } from './events.js';
+import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
 import { Log, type RowObserver } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
@@ -26,7 +26,7 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
   const file = await OwnedFile.open(options);
   try {
     let header: Header | undefined;
-    const log = new Log(file, () => clock.now(), onRowEvent);
+    const log = new Log(file, clock, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
@@ -68,8 +68,7 @@ async function assertResultsFile(path: string, name: string): Promise<void> {
     // It is opened again, with the same error.
     return Buffer.alloc(0);
   });
-  if (!mayBeLog(start))
-    throw new BatchFileError(`${name}:1: is not a line of a results file; the file was not changed`);
+  if (!mayBeLog(start)) throw new BatchFileError(`${name}:1: ${NO_LINE}; the file was not changed`);
 }
 
 /** Names the file, after the flag if there is one, in the errors of `work`. Throws JournalInUseError unchanged, and UsageError. */
@@ -103,8 +102,8 @@ export async function openResultsFile(
   inputs: readonly CommonInput[],
 ): Promise<Log> {
   const { name, path } = options;
-  await withFileName('--results', name, assertResultsFile(path, name));
-  const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
+  const opening = assertResultsFile(path, name).then(() => openLogFile(options));
+  const { log, header: recorded } = await withFileName('--results', name, opening);
   try {
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.

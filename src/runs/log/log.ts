@@ -6,7 +6,7 @@
 
 import type { WfrError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { Output } from '../../platform/context.js';
+import type { Clock, Output } from '../../platform/context.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
@@ -41,10 +41,10 @@ export class Log {
   /** The rows that were sent by this process and wait for the response. */
   readonly awaiting = new Set<number>();
 
-  /** `now` returns milliseconds since 1970; `onRowEvent` is called with each event of a row and its time. */
+  /** `onRowEvent` is called with each event of a row and its time (ms since 1970). */
   constructor(
     private readonly sink: LogSink,
-    private readonly now: () => number,
+    private readonly clock: Clock,
     private readonly onRowEvent: RowObserver = () => {},
   ) {
     this.failed = sink.failed;
@@ -69,12 +69,12 @@ export class Log {
   ofRow(
     row: number,
     secrets: SecretMask,
-    beforeSent: () => Promise<Readonly<Record<string, string>> | undefined> = async () => undefined,
+    beforeSent?: () => Promise<Readonly<Record<string, string>> | undefined>,
   ): TriggerLog {
     return {
       sent: async () => {
-        const inputs = await beforeSent();
-        await this.commit({ event: 'sent', row, ...(inputs && { inputs }) }).catch((error) => {
+        const inputs = await beforeSent?.();
+        await this.commit({ event: 'sent', row, inputs }).catch((error) => {
           // The request is not completed, so that the row is as it was.
           this.#apply({ event: 'refused', row, code: 'output-not-written', reason: '' });
           throw error;
@@ -134,14 +134,14 @@ export class Log {
   }
 
   #apply(event: Event): void {
-    this.apply(event, this.now());
+    this.apply(event, this.clock.now());
     if (!isRowEvent(event)) return;
     if (event.event === 'sent') this.awaiting.add(event.row);
     else this.awaiting.delete(event.row);
   }
 
   #encode(event: Event): Uint8Array {
-    return encodeEvent(event, this.now(), this.sink.token);
+    return encodeEvent(event, this.clock.now(), this.sink.token);
   }
 }
 

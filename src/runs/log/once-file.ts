@@ -109,9 +109,5 @@ async function assertOnceFile({ path, clock, signal }: OwnedFileOptions): Promis
   const header = parseLine(start.subarray(0, Math.max(0, start.indexOf(0x0a))));
   const { event, salt } = (header ?? {}) as Record<string, unknown>;
   if (event === 'batch' && typeof salt === 'string') return;
-  throw new BatchFileError(
-    event === 'batch' || event === 'open'
-      ? 'it is the results file of a batch; use another file'
-      : 'it was not written by wfr run --once; it was not changed; use another file',
-  );
+  throw new BatchFileError('it was not written by wfr run --once; use another file');
 }

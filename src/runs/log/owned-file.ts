@@ -14,7 +14,7 @@ import { untilAborted } from '../../platform/until-aborted.js';
 import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readBytes, readOwnership } from './lock.js';
 
 const LINE_FEED = 0x0a;
-const RESTORE = 'put it back before you run the command again, or rows will be sent twice';
+const RESTORE = 'restore it before you run the command again, or rows will be sent twice';
 
 export interface OwnedFileOptions extends LockOptions {
   /** As the user wrote it, for messages. */
@@ -163,10 +163,7 @@ export class OwnedFile {
     if (fileId(opened) !== fileId(atPath)) throw new Error(`it was replaced by another file; ${RESTORE}`);
     const size = Number(opened.size);
     const expected = this.end + ownBytes.length;
-    if (size < expected)
-      throw new Error(
-        'it was truncated by another program; restore it before you run the command again, or rows will be sent twice',
-      );
+    if (size < expected) throw new Error(`it was truncated by another program; ${RESTORE}`);
     if (size > expected) await this.#readAppended(size, ownBytes);
     else this.end = size;
   }

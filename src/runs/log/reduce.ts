@@ -170,13 +170,13 @@ export function toOutcome(
   return {
     state,
     row,
-    ...(label !== undefined && { label }),
-    ...(inputs !== undefined && { inputs }),
+    label,
+    inputs,
     id: run?.id ?? id,
     workflowId,
     run,
     error: error && factsOfRecord(error, state),
-    ...(acceptedAt !== undefined && { startedAt: acceptedAt }),
+    startedAt: acceptedAt,
     durationMs: acceptedAt === undefined || endedAt === undefined ? 0 : endedAt - acceptedAt,
   };
 }

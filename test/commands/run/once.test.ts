@@ -372,7 +372,7 @@ describe('run --once: the file', () => {
     [
       'of a batch',
       '{"event":"batch","workflow":"w","baseUrl":"x","shard":"1/1"}\n',
-      'results file of a batch',
+      'it was not written by wfr run --once',
     ],
   ])('run --once: a file that is %s exits 2 and is left alone', async (_what, text, message) => {
     const { once, path, requests } = await prepareOnce();
