@@ -7,6 +7,7 @@ import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
+import { differencesOf } from '../../runs/log/log-file.js';
 import {
   createOnceFile,
   ONCE_ROW,
@@ -97,20 +98,13 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   const { now: current, before: earlier } = record();
   const { state, digests: before = {}, id } = current;
   if (hasNoRun(state)) return;
-  const { workflow, baseUrl } = targetOf(plan);
-  const differs = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
-    (input) => before[input] !== now[input],
-  );
-  const differences = [
-    ...(workflow === header.workflow ? [] : [`the workflow is ${workflow}, and was ${header.workflow}`]),
-    ...(baseUrl === header.baseUrl ? [] : [`the service is ${baseUrl}, and was ${header.baseUrl}`]),
-    ...differs.map((input) => `the input "${input}" differs`),
-  ];
+  const differs = Object.keys({ ...before, ...now }).filter((input) => before[input] !== now[input]);
+  const target = { ...targetOf(plan), shard: header.shard };
+  const differences = differencesOf(header, target, differs);
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
   const problems = [
-    ...differences,
-    'was recorded by another command; for another run, use another file',
+    `belongs to a run with ${differences.join(', ')}; use another file`,
     ...(known === undefined
       ? []
       : [`to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}`]),

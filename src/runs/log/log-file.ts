@@ -108,7 +108,8 @@ export async function openResultsFile(
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
-    const differences = recorded === undefined ? [] : differencesOf(recorded, header, inputs);
+    const differences =
+      recorded === undefined ? [] : differencesOf(recorded, header, otherInputs(recorded, header, inputs));
     if (recorded?.salt !== undefined)
       throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
     if (differences.length > 0 && (!isOpen || recorded?.shard !== header.shard))
@@ -123,18 +124,27 @@ export async function openResultsFile(
   }
 }
 
-function differencesOf(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
-  const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== header[key]);
+/** Returns what a file was recorded with, where a command has something else; `inputs` names those that differ. */
+export function differencesOf(
+  recorded: BatchTarget,
+  now: BatchTarget,
+  inputs: readonly string[],
+): readonly string[] {
+  const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== now[key]);
+  return [
+    ...keys.map((key) => `the ${key} ${recorded[key]}, not ${now[key]}`),
+    ...(inputs.length > 0 ? [`other inputs: ${inputs.join(', ')}`] : []),
+  ];
+}
+
+/** Returns the names of the inputs of all rows that differ. */
+function otherInputs(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
   const [before = {}, now = {}] = [recorded.inputs, header.inputs];
   const isSame = (name: string) =>
     Object.hasOwn(before, name) &&
     (before[name] === now[name] ||
       inputs.some((input) => input.name === name && hasOwnSalt(before[name], input.raw)));
-  const names = Object.keys({ ...before, ...now }).filter((name) => !isSame(name));
-  return [
-    ...keys.map((key) => `the ${key} ${recorded[key]}, not ${header[key]}`),
-    ...(names.length > 0 ? [`other inputs: ${names.join(', ')}`] : []),
-  ];
+  return Object.keys({ ...before, ...now }).filter((name) => !isSame(name));
 }
 
 /** Returns whether a digest is that of `raw` with a salt of its own, which is its first half: older files have such ones. */
