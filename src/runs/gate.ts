@@ -9,10 +9,9 @@ import type { Clock } from '../platform/context.js';
 import { NetworkError, NotTriggeredError, RESEND_503_HINT } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { backoff } from '../service/retry.js';
-import type { RequestGate } from '../service/service.js';
 import { type AwakeTime, startAwakeTime } from '../service/time-limits.js';
 import { formatDuration } from '../text/quantity.js';
-import { isTooBusy, RateLimiter } from './rate-limiter.js';
+import { createRateLimiter, isTooBusy } from './rate-limiter.js';
 
 /** How long a service may be unreachable or too busy before the batch gives up (ms). */
 const MAX_OUTAGE = 5 * 60_000;
@@ -66,117 +65,120 @@ interface Busy {
   awake: AwakeTime;
 }
 
-export class Gate implements RequestGate {
-  readonly #limiter: RateLimiter;
-  readonly #givenUp = new AbortController();
+export type Gate = ReturnType<typeof createGate>;
+
+/** Returns the gate of a batch. */
+export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }: GateOptions) {
+  const limiter = createRateLimiter(rate, clock);
+  const givingUp = new AbortController();
   /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
-  readonly givenUp = this.#givenUp.signal;
-  #outage: Outage | undefined;
-  #busy: Busy | undefined;
-  #cause: WaitCause | undefined;
-  #until = 0;
-  #noticedAt = Number.NEGATIVE_INFINITY;
+  const givenUp = givingUp.signal;
+  let outage: Outage | undefined;
+  let busy: Busy | undefined;
+  let waitCause: WaitCause | undefined;
+  let until = 0;
+  let noticedAt = Number.NEGATIVE_INFINITY;
   /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
-  #streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
-  #unreachableRows = 0;
-  /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
-  stopReason: readonly string[] | undefined;
+  let streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
+  let unreachableRows = 0;
+  let stopReason: readonly string[] | undefined;
 
-  constructor(private readonly options: GateOptions) {
-    this.#limiter = new RateLimiter(options.rate, options.clock);
-  }
+  return {
+    givenUp,
 
-  /** What requests wait for; undefined while they need not. */
-  get wait(): ServiceWait | undefined {
-    const status = this.#busy?.status;
-    return this.#cause === undefined && status === undefined ? undefined : { status, until: this.#until };
-  }
+    /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
+    get stopReason() {
+      return stopReason;
+    },
 
-  acquire(signal: AbortSignal): Promise<void> {
-    return this.#limiter.acquire(signal);
-  }
+    /** What requests wait for; undefined while they need not. */
+    get wait(): ServiceWait | undefined {
+      const status = busy?.status;
+      return waitCause === undefined && status === undefined ? undefined : { status, until };
+    },
 
-  onResponse(status: number, retryAfter: number | undefined): void {
-    this.#limiter.onResponse(status, retryAfter);
-    if (isTooBusy(status, retryAfter)) this.#stayBusy(status);
-    else if (status < 500) this.#endBusy();
-  }
+    acquire: limiter.acquire,
 
-  /** Rows continue to be sent until one of them has failed to connect several times. */
-  onRetry(why: NetworkError | HttpError, delay: number): void {
-    if (why instanceof HttpError) this.#startWait(why, delay);
-  }
+    onResponse(status: number, retryAfter: number | undefined): void {
+      limiter.onResponse(status, retryAfter);
+      if (isTooBusy(status, retryAfter)) stayBusy(status);
+      else if (status < 500) endBusy();
+    },
 
-  /** Waits for the end of an outage, and resolves with whether a row may be sent. */
-  async waitUntilReachable(): Promise<boolean> {
-    await this.#outage?.over;
-    return !this.#isEnding();
-  }
+    /** Rows continue to be sent until one of them has failed to connect several times. */
+    onRetry(why: WaitCause, delay: number): void {
+      if (why instanceof HttpError) startWait(why, delay);
+    },
 
-  /**
-   * Calls `send`, and again after each failed connection or while the service is too busy, and returns its result. Throws
-   * what `send` throws; the NotTriggeredError of such a failure only if no further attempt is made.
-   */
-  async send<T>(send: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        const result = await send();
-        this.#endOutage();
-        this.#triggerEnded(undefined);
-        return result;
-      } catch (error) {
-        const cause = findOutageCause(error);
-        if (cause === undefined) this.#endOutage();
-        else if (cause instanceof NetworkError && cause.isPermanent) this.#giveUp(error);
-        // The next row would be sent before the time that the service asks for.
-        if (error instanceof NotTriggeredError && error.retryAfter !== undefined) this.#giveUp(error);
-        if (cause !== undefined && !this.givenUp.aborted) {
-          this.#outage ??= startOutage(send, this.options.clock);
-          const { probe, over } = this.#outage;
-          await (probe === send ? this.#pause(this.#outage, cause, error) : over);
-          if (!this.#isEnding()) continue;
+    /** Waits for the end of an outage, and resolves with whether a row may be sent. */
+    async waitUntilReachable(): Promise<boolean> {
+      await outage?.over;
+      return !isEnding();
+    },
+
+    /**
+     * Calls `send`, and again after each failed connection or while the service is too busy, and returns its result. Throws
+     * what `send` throws; the NotTriggeredError of such a failure only if no further attempt is made.
+     */
+    async send<T>(send: () => Promise<T>): Promise<T> {
+      for (;;) {
+        try {
+          const result = await send();
+          endOutage();
+          triggerEnded(undefined);
+          return result;
+        } catch (error) {
+          const cause = findOutageCause(error);
+          if (cause === undefined) endOutage();
+          else if (cause instanceof NetworkError && cause.isPermanent) giveUp(error);
+          // The next row would be sent before the time that the service asks for.
+          if (error instanceof NotTriggeredError && error.retryAfter !== undefined) giveUp(error);
+          if (cause !== undefined && !givenUp.aborted) {
+            outage ??= startOutage(send, clock);
+            await (outage.probe === send ? pause(outage, cause, error) : outage.over);
+            if (!isEnding()) continue;
+          }
+          triggerEnded(factsOf(error));
+          throw error;
         }
-        this.#triggerEnded(factsOf(error));
-        throw error;
       }
-    }
-  }
+    },
 
-  /** Takes the end of a row into account; the first reason to stop counts. */
-  rowEnded(exit: Exit, error: Facts | undefined): void {
-    const isUnreachable = exit === ExitCode.unreachable && error?.code !== 'no-such-run';
-    this.#unreachableRows = isUnreachable ? this.#unreachableRows + 1 : 0;
-    this.stopReason ??= this.#reasonAfterRow(exit, error);
-  }
+    /** Takes the end of a row into account; the first reason to stop counts. */
+    rowEnded(exit: Exit, error: Facts | undefined): void {
+      const isUnreachable = exit === ExitCode.unreachable && error?.code !== 'no-such-run';
+      unreachableRows = isUnreachable ? unreachableRows + 1 : 0;
+      stopReason ??= reasonAfterRow(exit, error);
+    },
 
-  /** Ends the timers. */
-  close(): void {
-    this.#endBusy();
-    this.#endOutage();
-  }
+    /** Ends the timers. */
+    close(): void {
+      endBusy();
+      endOutage();
+    },
+  };
 
   // When to stop
 
   /** Counts consecutive unknown outcomes and rejections; `error` is undefined for a row that was accepted. */
-  #triggerEnded(error: Facts | undefined): void {
+  function triggerEnded(error: Facts | undefined): void {
     const isUnknown = error?.code === 'unknown-outcome';
     const why = isUnknown ? error.code : isRejection(error) ? error?.response?.status : undefined;
-    this.#streak = { why, count: why === this.#streak.why ? this.#streak.count + 1 : 1 };
-    if (!isUnknown || this.#streak.count < MAX_UNKNOWN) return;
+    streak = { why, count: why === streak.why ? streak.count + 1 : 1 };
+    if (!isUnknown || streak.count < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
-    this.stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
+    stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
   }
 
-  #reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
-    const { failFast, keepGoing } = this.options;
+  function reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
     const hints = error?.hints ?? [];
     const status = error?.response?.status;
-    const reason: unknown = this.givenUp.reason;
+    const reason: unknown = givenUp.reason;
     if (!keepGoing && exit === ExitCode.unauthorized) return stop('The service rejected the token', ...hints);
     if (!keepGoing && isRejection(error) && status === 404)
       return stop('The service does not know the workflow or the address', ...hints, KEEP_GOING);
-    const isRepeated = status !== undefined && status === this.#streak.why;
-    if (!keepGoing && isRepeated && this.#streak.count >= MAX_REJECTED)
+    const isRepeated = status !== undefined && status === streak.why;
+    if (!keepGoing && isRepeated && streak.count >= MAX_REJECTED)
       return stop(
         `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`,
         ...hints,
@@ -184,65 +186,64 @@ export class Gate implements RequestGate {
       );
     if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
       return stop(`The service asks to wait ${formatDuration(reason.retryAfter)}`);
-    if (this.givenUp.aborted && status !== undefined) return stop('The service was too busy for 5 minutes');
-    if (this.givenUp.aborted || this.#unreachableRows >= MAX_UNREACHABLE)
+    if (givenUp.aborted && status !== undefined) return stop('The service was too busy for 5 minutes');
+    if (givenUp.aborted || unreachableRows >= MAX_UNREACHABLE)
       return stop('The service cannot be reached', ...hints);
     return failFast && exit !== ExitCode.ok ? stop('A row failed, and --fail-fast is set') : undefined;
   }
 
   // Waiting for the service
 
-  #startWait(cause: WaitCause, delay: number): void {
-    const now = this.options.clock.monotonic();
-    this.#cause = cause;
-    this.#until = now + delay;
-    if (now - this.#noticedAt < NOTICE_INTERVAL) return;
-    this.#noticedAt = now;
-    this.options.onWait(cause, delay);
+  function startWait(cause: WaitCause, delay: number): void {
+    const now = clock.monotonic();
+    waitCause = cause;
+    until = now + delay;
+    if (now - noticedAt < NOTICE_INTERVAL) return;
+    noticedAt = now;
+    onWait(cause, delay);
   }
 
-  #stayBusy(status: number): void {
-    if (this.givenUp.aborted) return;
-    this.#busy ??= { status, awake: startAwakeTime(this.options.clock) };
-    if (this.#busy.awake.elapsed() >= MAX_OUTAGE) this.#giveUp(tooBusy(this.#cause, status));
+  function stayBusy(status: number): void {
+    if (givenUp.aborted) return;
+    busy ??= { status, awake: startAwakeTime(clock) };
+    if (busy.awake.elapsed() >= MAX_OUTAGE) giveUp(tooBusy(waitCause, status));
   }
 
-  #endBusy(): void {
-    this.#busy?.awake.end();
-    this.#busy = undefined;
-    this.#cause = undefined;
+  function endBusy(): void {
+    busy?.awake.end();
+    busy = undefined;
+    waitCause = undefined;
   }
 
-  #endOutage(): void {
-    this.#outage?.awake.end();
-    this.#outage?.end();
-    this.#outage = undefined;
-    if (this.#busy === undefined) this.#cause = undefined;
+  function endOutage(): void {
+    outage?.awake.end();
+    outage?.end();
+    outage = undefined;
+    if (busy === undefined) waitCause = undefined;
   }
 
-  #giveUp(error: unknown): void {
-    this.#givenUp.abort(error);
-    this.#limiter.stop(error);
-    this.#endBusy();
-    this.#endOutage();
+  function giveUp(error: unknown): void {
+    givingUp.abort(error);
+    limiter.stop(error);
+    endBusy();
+    endOutage();
   }
 
   /** Whether no further attempt is made. */
-  #isEnding(): boolean {
-    return this.givenUp.aborted || this.options.signal.aborted;
+  function isEnding(): boolean {
+    return givenUp.aborted || signal.aborted;
   }
 
   /** Waits for the backoff, or gives up. */
-  async #pause(outage: Outage, cause: WaitCause, error: unknown): Promise<void> {
-    const { clock, signal } = this.options;
+  async function pause(outage: Outage, cause: WaitCause, error: unknown): Promise<void> {
     // A suspended machine may have caused this failure, so another attempt decides. How long a service may be busy is
     // decided by all responses.
     const isOver =
       cause instanceof NetworkError && !outage.awake.consumeStop() && outage.awake.elapsed() >= MAX_OUTAGE;
-    if (isOver) return this.#giveUp(error);
+    if (isOver) return giveUp(error);
     const delay = backoff(outage.attempts++, clock.random());
-    this.#startWait(cause, delay);
-    await clock.sleep(delay, AbortSignal.any([signal, this.givenUp])).catch(() => this.#endOutage());
+    startWait(cause, delay);
+    await clock.sleep(delay, AbortSignal.any([signal, givenUp])).catch(() => endOutage());
   }
 }
 

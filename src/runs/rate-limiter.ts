@@ -18,89 +18,85 @@ export function isTooBusy(status: number, retryAfter: number | undefined): boole
   return status === 429 || (status === 503 && retryAfter !== undefined);
 }
 
-export class RateLimiter {
-  /** The current rate, in requests a second. */
-  rate: number;
+/** Returns a limiter that allows `limit` requests a second (Infinity: no limit). */
+export function createRateLimiter(limit: number, clock: Clock) {
+  let rate = limit;
   /** The normal rate; without a limit, the rate measured at the first rejection. */
-  #normalRate: number;
-  #nextAt = 0;
-  #lastRejection = Number.NEGATIVE_INFINITY;
-  #lastRise = 0;
-  #sent = 0;
-  readonly #countedSince: number;
+  let normalRate = limit;
+  let nextAt = 0;
+  let lastRejection = Number.NEGATIVE_INFINITY;
+  let lastRise = 0;
+  let sent = 0;
+  const countedSince = clock.monotonic();
   /** Settles when the last request in the queue has had its turn. */
-  #last: Promise<void> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
   /** Wakes the first request in the queue, which sleeps while all others wait for it. */
-  #wake = new AbortController();
+  let wake = new AbortController();
   /** Aborts with the reason why no further request is sent. */
-  readonly #stopped = new AbortController();
+  const stopped = new AbortController();
 
-  /** Allows `limit` requests a second (Infinity: no limit). */
-  constructor(
-    private readonly limit: number,
-    private readonly clock: Clock,
-  ) {
-    this.rate = limit;
-    this.#normalRate = limit;
-    this.#countedSince = clock.monotonic();
-  }
+  return {
+    /** The current rate, in requests a second. */
+    get rate() {
+      return rate;
+    },
 
-  /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
-  async acquire(signal: AbortSignal): Promise<void> {
-    const turn = this.#last.then(() => this.#waitForTurn(signal));
-    this.#last = turn.catch(() => {});
-    await untilAborted(turn, signal).catch((error) => {
-      this.#wake.abort();
-      throw error;
-    });
-  }
+    /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
+    async acquire(signal: AbortSignal): Promise<void> {
+      const turn = last.then(() => waitForTurn(signal));
+      last = turn.catch(() => {});
+      await untilAborted(turn, signal).catch((error) => {
+        wake.abort();
+        throw error;
+      });
+    },
 
-  /** Rejects all requests that wait, and those that come, with `reason`. */
-  stop(reason: unknown): void {
-    this.#stopped.abort(reason);
-    this.#wake.abort();
-  }
+    /** Rejects all requests that wait, and those that come, with `reason`. */
+    stop(reason: unknown): void {
+      stopped.abort(reason);
+      wake.abort();
+    },
 
-  onResponse(status: number, retryAfter: number | undefined): void {
-    const now = this.clock.monotonic();
-    if (isTooBusy(status, retryAfter)) this.#slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
-    else this.#recover(now);
-  }
+    onResponse(status: number, retryAfter: number | undefined): void {
+      const now = clock.monotonic();
+      if (isTooBusy(status, retryAfter)) slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
+      else recover(now);
+    },
+  };
 
-  #slowDown(now: number, pause: number): void {
-    this.#nextAt = Math.max(this.#nextAt, now + pause);
-    if (now - this.#lastRejection < SAME_REJECTION) return;
-    this.#lastRejection = now;
+  function slowDown(now: number, pause: number): void {
+    nextAt = Math.max(nextAt, now + pause);
+    if (now - lastRejection < SAME_REJECTION) return;
+    lastRejection = now;
     // During the pause nothing is sent, so its end says nothing about the rate.
-    this.#lastRise = now + pause;
-    if (!Number.isFinite(this.rate)) {
-      this.#normalRate = Math.max(1, (this.#sent / Math.max(1, now - this.#countedSince)) * 1_000);
-      this.rate = this.#normalRate;
+    lastRise = now + pause;
+    if (!Number.isFinite(rate)) {
+      normalRate = Math.max(1, (sent / Math.max(1, now - countedSince)) * 1_000);
+      rate = normalRate;
     }
-    this.rate = Math.max(this.rate / 2, this.#normalRate * MIN_RATE_SHARE);
+    rate = Math.max(rate / 2, normalRate * MIN_RATE_SHARE);
   }
 
-  #recover(now: number): void {
-    if (this.rate >= this.limit || now < this.#lastRise) return;
-    const seconds = (now - this.#lastRise) / 1_000;
-    this.#lastRise = now;
-    this.rate = Math.min(this.rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.limit);
-    if (!Number.isFinite(this.limit) && this.rate > this.#normalRate * 2)
-      this.rate = Number.POSITIVE_INFINITY;
+  function recover(now: number): void {
+    if (rate >= limit || now < lastRise) return;
+    const seconds = (now - lastRise) / 1_000;
+    lastRise = now;
+    rate = Math.min(rate + (normalRate / RECOVERY_SECONDS) * seconds, limit);
+    if (!Number.isFinite(limit) && rate > normalRate * 2) rate = Number.POSITIVE_INFINITY;
   }
 
-  async #waitForTurn(signal: AbortSignal): Promise<void> {
+  async function waitForTurn(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      this.#stopped.signal.throwIfAborted();
-      const now = this.clock.monotonic();
-      if (this.#nextAt <= now) {
-        this.#sent++;
-        this.#nextAt = now + (Number.isFinite(this.rate) ? 1_000 / this.rate : 0);
+      stopped.signal.throwIfAborted();
+      const now = clock.monotonic();
+      if (nextAt <= now) {
+        sent++;
+        nextAt = now + (Number.isFinite(rate) ? 1_000 / rate : 0);
         return;
       }
-      this.#wake = new AbortController();
-      await this.clock.sleep(this.#nextAt - now, this.#wake.signal).catch(() => {});
+      wake = new AbortController();
+      await clock.sleep(nextAt - now, wake.signal).catch(() => {});
     }
   }
 }

@@ -41,7 +41,7 @@ export interface ServiceEvents {
 }
 
 /** Decides when a request of a batch may be sent. */
-export interface RequestGate {
+interface RequestGate {
   /** Resolves when the next request may be sent. Throws the signal's reason. */
   acquire(signal: AbortSignal): Promise<void>;
   /** Reports a response and its Retry-After in milliseconds. */

@@ -1,12 +1,12 @@
 /** The rate limiter that all requests of a batch share. */
 import { describe, expect, test } from 'vitest';
-import { RateLimiter } from '../../src/runs/rate-limiter.js';
+import { createRateLimiter } from '../../src/runs/rate-limiter.js';
 import { VirtualClock } from '../helpers/clock.js';
 
 describe('RateLimiter', () => {
   test('RateLimiter: turns are granted in order at the rate, which is halved after a 429 or 503 and restored later', async () => {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(10, clock);
+    const limiter = createRateLimiter(10, clock);
     const { signal } = new AbortController();
     const turnsAt = async (count: number) => {
       const at: number[] = [];
@@ -38,7 +38,7 @@ describe('RateLimiter', () => {
 
   test('RateLimiter: an unlimited rate is limited after a 429, and unlimited again after enough successes', async () => {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(Number.POSITIVE_INFINITY, clock);
+    const limiter = createRateLimiter(Number.POSITIVE_INFINITY, clock);
     for (let turn = 0; turn < 100; turn++) await limiter.acquire(new AbortController().signal);
     clock.advance(1_000);
     limiter.onResponse(429, undefined);
@@ -52,7 +52,7 @@ describe('RateLimiter', () => {
 
   test('RateLimiter: requests after an idle time are spaced like any others, without a burst', async () => {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(10, clock);
+    const limiter = createRateLimiter(10, clock);
     const { signal } = new AbortController();
     await limiter.acquire(signal);
     clock.advance(60_000);
@@ -64,7 +64,7 @@ describe('RateLimiter', () => {
 
   test('RateLimiter: a single success does not end the slow-down of an unlimited rate, even after a long pause', async () => {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(Number.POSITIVE_INFINITY, clock);
+    const limiter = createRateLimiter(Number.POSITIVE_INFINITY, clock);
     for (let turn = 0; turn < 100; turn++) await limiter.acquire(new AbortController().signal);
     clock.advance(1_000);
     limiter.onResponse(429, 60_000);
@@ -79,7 +79,7 @@ describe('RateLimiter', () => {
   /** Sends `count` requests to a service that rejects some with 429; returns the requests per second and the number of rejections. */
   async function measure(rejects: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(50, clock);
+    const limiter = createRateLimiter(50, clock);
     let rejections = 0;
     for (let n = 0; n < count; n++) {
       await limiter.acquire(new AbortController().signal);
@@ -108,7 +108,7 @@ describe('RateLimiter', () => {
 
   test('RateLimiter: an aborted signal rejects the waiting turn', async () => {
     const clock = new VirtualClock();
-    const limiter = new RateLimiter(1, clock);
+    const limiter = createRateLimiter(1, clock);
     const leaving = new AbortController();
     await limiter.acquire(leaving.signal);
     const turn = limiter.acquire(leaving.signal);

@@ -5,7 +5,7 @@ import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { Gate } from '../../runs/gate.js';
+import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
@@ -120,7 +120,7 @@ async function sendRows(
     reporter.block([
       sanitize(`Results file: ${file.name}; the same command continues from it, and sends no row twice.`),
     ]);
-  const gate = new Gate({
+  const gate = createGate({
     ...plan,
     clock: context.clock,
     signal: session.interruption.signal,
