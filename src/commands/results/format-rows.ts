@@ -1,6 +1,5 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
@@ -71,61 +70,20 @@ const UNSENT: Outcome = {
 const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
-export class RowsFormatter {
+export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
+  const { format, jsonColors, pointers, table, delimiter, excel, outputOf } = layout;
   /** Rows of the table that the results have. */
-  #inTable = 0;
+  let inTable = 0;
   /** The pointers that some output has, and what the first output without one has. */
-  readonly #present = new Set<ValuePointer>();
-  readonly #absent = new Map<ValuePointer, WfrError>();
+  const present = new Set<ValuePointer>();
+  const absent = new Map<ValuePointer, WfrError>();
   /** The first row with a cell that spreadsheets cut. */
-  #cutRow: number | undefined;
-
-  constructor(
-    private readonly joined: JoinedFiles,
-    private readonly layout: RowsLayout,
-  ) {}
-
-  /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
-  async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
-    const { format } = this.layout;
-    const writer = new ChunkWriter();
-    writer.add(this.#head(facts));
-    let separator = '';
-    for await (const { outcome, cells } of this.#rows()) {
-      if (separator !== '') writer.add(separator);
-      writer.add(this.#format(this.#toRow(outcome, cells)));
-      if (format === 'json') separator = ',\n    ';
-      // Each row by itself would wait its turn: that takes longer than to format it.
-      if (writer.isFull) yield writer.flush();
-    }
-    if (format === 'json') writer.add('\n  ]\n}\n');
-    yield writer.flush();
-  }
-
-  /** What the rows did not show. */
-  get warnings(): string[] {
-    const { table, excel } = this.layout;
-    const warnings = [...this.#absent]
-      .filter(([pointer]) => !this.#present.has(pointer))
-      .map(
-        ([{ text }, error]) => `--get ${text}: no row has this value: ${factsOf(error).summary.join('; ')}`,
-      );
-    const others = this.joined.rows.known - this.#inTable;
-    if (table !== undefined && others > 0)
-      warnings.push(`not in the table of --rows: ${pluralize(others, 'row')} of the results`);
-    if (excel && this.#cutRow !== undefined)
-      warnings.push(
-        `row ${this.#cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
-      );
-    return warnings;
-  }
+  let cutRow: number | undefined;
 
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
-  async *#rows(): AsyncGenerator<{ outcome: Outcome; cells: readonly WrittenCell[] }, void, void> {
-    const { joined } = this;
-    const { table } = this.layout;
+  async function* readRows(): AsyncGenerator<ResultRow, void, void> {
     if (table === undefined) {
-      for await (const outcome of readOutcomes(joined)) yield { outcome, cells: [] };
+      for await (const outcome of readOutcomes(joined)) yield toRow(outcome, []);
       return;
     }
     const rowOfLine = await rowsByLine(joined);
@@ -133,36 +91,34 @@ export class RowsFormatter {
     try {
       for await (const { number, label, cells } of table.rows()) {
         const row = rowOfLine.get(number);
-        if (row !== undefined) this.#inTable++;
-        yield { outcome: row === undefined ? { ...UNSENT, row: number, label } : reader.read(row), cells };
+        if (row !== undefined) inTable++;
+        yield toRow(row === undefined ? { ...UNSENT, row: number, label } : reader.read(row), cells);
       }
     } finally {
       reader.close();
     }
   }
 
-  #toRow(outcome: Outcome, cells: readonly WrittenCell[]): ResultRow {
-    const { pointers, outputOf } = this.layout;
+  function toRow(outcome: Outcome, cells: readonly WrittenCell[]): ResultRow {
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
-    const values = pointers.length === 0 ? [output] : pointers.map((pointer) => this.#find(pointer, output));
+    const values = pointers.length === 0 ? [output] : pointers.map((pointer) => find(pointer, output));
     return { cells, facts, values };
   }
 
-  #find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
+  function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
     if (output === undefined) return undefined;
     const target = followPointer(output, pointer.segments);
     if (target.depth === pointer.segments.length) {
-      this.#present.add(pointer);
+      present.add(pointer);
       return target.value;
     }
-    if (!this.#absent.has(pointer)) this.#absent.set(pointer, noSuchValue(pointer, 'output', target));
+    if (!absent.has(pointer)) absent.set(pointer, noSuchValue(pointer, 'output', target));
     return undefined;
   }
 
   /** Returns what precedes the rows. */
-  #head(facts: object): string {
-    const { format, jsonColors, table, pointers, excel } = this.layout;
+  function formatHead(facts: object): string {
     if (format === 'json') {
       const text = Buffer.concat([...formatJson(Buffer.from(sanitizeJson(facts)), jsonColors)]).toString();
       // The rows are last, so that a reader of the stream knows the facts before them; they precede the closing brace.
@@ -173,18 +129,18 @@ export class RowsFormatter {
     // A column of the table may have the same name.
     const names = Object.keys(COLUMNS).map((name) => (columns.includes(name) ? `wfr.${name}` : name));
     const outputs = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
-    return `${excel ? '\ufeff' : ''}${this.#csvLine([...columns, ...names, ...outputs])}`;
+    return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...outputs])}`;
   }
 
-  #format(row: ResultRow): string | Uint8Array {
+  function formatRow(row: ResultRow): string | Uint8Array {
     const { label, outcome, id } = row.facts;
-    switch (this.layout.format) {
+    switch (format) {
       case 'json':
-        return this.#json(row).subarray(0, -1);
+        return jsonLine(row).subarray(0, -1);
       case 'jsonl':
-        return this.#json(row);
+        return jsonLine(row);
       case 'csv':
-        return this.#csv(row);
+        return csvRow(row);
       case 'text':
         return `${[label ?? '', outcome, ...row.values.map(textOf)].map((text) => sanitize(String(text))).join('\t')}\n`;
       case 'id':
@@ -193,8 +149,7 @@ export class RowsFormatter {
   }
 
   /** Returns a row as JSON, with a line feed at the end. */
-  #json({ cells, facts, values }: ResultRow): Buffer {
-    const { table, pointers, jsonColors } = this.layout;
+  function jsonLine({ cells, facts, values }: ResultRow): Buffer {
     const json = jsonObject(
       [
         ['table', table && jsonObject(table.columns.map((name, index) => [name, cells[index]]))],
@@ -207,17 +162,51 @@ export class RowsFormatter {
     return Buffer.concat([...compactJson(json, jsonColors)]);
   }
 
-  #csv({ cells, facts, values }: ResultRow): string {
+  function csvRow({ cells, facts, values }: ResultRow): string {
     const texts = [...cells.map(textOf), ...Object.values(facts), ...values.map(textOf)];
     if (texts.some((text) => typeof text === 'string' && text.length > MAX_CELL))
-      this.#cutRow ??= Number(facts.row);
-    return this.#csvLine(texts);
+      cutRow ??= Number(facts.row);
+    return csvLine(texts);
   }
 
-  #csvLine(cells: readonly (string | number | null)[]): string {
-    const { delimiter, excel } = this.layout;
+  function csvLine(cells: readonly (string | number | null)[]): string {
     return cells.map((cell) => csvCell(cell, delimiter, excel)).join(delimiter) + (excel ? '\r\n' : '\n');
   }
+
+  return {
+    /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
+    async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
+      const writer = new ChunkWriter();
+      writer.add(formatHead(facts));
+      let separator = '';
+      for await (const row of readRows()) {
+        if (separator !== '') writer.add(separator);
+        writer.add(formatRow(row));
+        if (format === 'json') separator = ',\n    ';
+        // Each row by itself would wait its turn: that takes longer than to format it.
+        if (writer.isFull) yield writer.flush();
+      }
+      if (format === 'json') writer.add('\n  ]\n}\n');
+      yield writer.flush();
+    },
+
+    /** Returns what the rows did not show. */
+    warnings(): string[] {
+      const warnings = [...absent]
+        .filter(([pointer]) => !present.has(pointer))
+        .map(
+          ([{ text }, error]) => `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}`,
+        );
+      const others = joined.rows.known - inTable;
+      if (table !== undefined && others > 0)
+        warnings.push(`not in the table of --rows: ${pluralize(others, 'row')} of the results`);
+      if (excel && cutRow !== undefined)
+        warnings.push(
+          `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
+        );
+      return warnings;
+    },
+  };
 }
 
 /** Returns the row that the results have of each line of the table: their labels say where rows are, or were last. */

@@ -30,7 +30,7 @@ import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { printErrors, runCommand } from '../shared/session.js';
-import { RESULTS_FORMATS, RowsFormatter, type RowsLayout } from './format-rows.js';
+import { formatRows, RESULTS_FORMATS, type RowsLayout } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
@@ -95,7 +95,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         const { delimiter = ',' } = plan;
         const layout = { ...plan, delimiter, excel: flags.excel === true, jsonColors, table, outputOf };
         const facts = factsOfRows(joined, summary, exit);
-        await printRows(new RowsFormatter(joined, layout), facts, context, interruption);
+        await printRows(formatRows(joined, layout), facts, context, interruption);
       } finally {
         await file?.close();
       }
@@ -160,7 +160,7 @@ async function printWarnings(warnings: readonly string[], { stderr }: Context): 
 
 /** Prints the rows until stdout is closed, and warns about what they do not show. Throws UsageError and OutputError. */
 async function printRows(
-  rows: RowsFormatter,
+  rows: ReturnType<typeof formatRows>,
   facts: object,
   context: Context,
   interruption: Interruption,
@@ -175,7 +175,7 @@ async function printRows(
     if (stdout.isClosed) return;
   }
   const warnings = hasCommands && isCiLog(context) ? [COMMANDS_WARNING] : [];
-  await printWarnings([...warnings, ...rows.warnings], context);
+  await printWarnings([...warnings, ...rows.warnings()], context);
 }
 
 /** Opens the file of --rows; undefined without that flag. Throws UsageError. */
