@@ -11,7 +11,7 @@ import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { errorText } from './errors/print-error.js';
-import { createStyle, LIVE_MARGIN, type Paint, type Presentation, type Style } from './presentation.js';
+import { createStyle, LIVE_MARGIN, type Paint, type Presentation } from './presentation.js';
 import type {
   BatchCounts,
   BatchProgress,
@@ -26,173 +26,184 @@ const MAX_PATHS = 10;
 /** Distinct messages that are remembered, so that a hostile service cannot fill memory. */
 const MAX_REMEMBERED = 1_000;
 
-export class Reporter {
-  /** Shows what becomes of a request, once there is progress. */
-  runs: RunsProgress | undefined;
-  /** Removes the live line; does nothing where there is none. */
-  stopProgress = () => {};
+export type Reporter = Awaited<ReturnType<typeof openReporter>>;
+
+/** Returns what prints the messages of a command, and shows its progress. */
+export async function openReporter(
+  presentation: Presentation,
+  { stderr, clock, secrets, onSuspend }: Context,
+) {
+  const { live, quiet, canContinue } = presentation;
+  const style = await createStyle(presentation.color);
+  const printed = new Set<string>();
+  let runs: RunsProgress | undefined;
+  let stopPainter = () => {};
   /** The last line of `continuation`. */
-  #continuation = '';
-  readonly #printed = new Set<string>();
-
-  private constructor(
-    readonly presentation: Presentation,
-    readonly style: Style,
-    readonly context: Context,
-  ) {}
-
-  static async open(presentation: Presentation, context: Context): Promise<Reporter> {
-    return new Reporter(presentation, await createStyle(presentation.color), context);
-  }
+  let lastContinuation = '';
 
   /** Prints a line, even with --quiet. */
-  notice(line: string): void {
+  function notice(line: string): void {
     // A run does not fail because stderr cannot be written.
-    void this.context.stderr.write(`${line}\n`);
+    void stderr.write(`${line}\n`);
   }
 
   /** Prints a line, unless --quiet. */
-  info(line: string): void {
-    if (!this.presentation.quiet) this.notice(line);
-  }
-
-  /** Prints a line, with --verbose. */
-  debug(line: string): void {
-    if (this.presentation.verbose) this.notice(this.style.dim(line));
+  function info(line: string): void {
+    if (!quiet) notice(line);
   }
 
   /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
-  block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
-    const text = wrapLines(lines, this.#width).join('\n');
-    this.notice(text.replace(word, () => paint(word)));
+  function block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
+    const text = wrapLines(lines, terminalWidth()).join('\n');
+    notice(text.replace(word, () => paint(word)));
   }
 
-  /** Prints the closing block of a batch, even with --quiet. */
-  batchSummary(summary: BatchSummary): void {
-    this.notice(formatBatchSummary(summary, this.style, this.#width).join('\n'));
-  }
-
-  get #width(): number {
-    const { isTerminal, columns } = this.context.stderr;
-    return isTerminal ? columns : 0;
+  function terminalWidth(): number {
+    return stderr.isTerminal ? stderr.columns : 0;
   }
 
   /** Prints a warning. */
-  warn(text: string): void {
-    this.block([`wfr: warning: ${sanitize(text)}`], 'warning:', this.style.warning);
+  function warn(text: string): void {
+    block([`wfr: warning: ${sanitize(text)}`], 'warning:', style.warning);
   }
 
-  /** Prints a warning the first time it is given. */
-  warnOnce(text: string): void {
-    if (this.#isNew(text)) this.warn(text);
-  }
-
-  #isNew(text: string): boolean {
-    const isNew = !this.#printed.has(text);
-    if (this.#printed.size < MAX_REMEMBERED) this.#printed.add(text);
-    return isNew;
-  }
-
-  /** Prints an error the first time it occurs, unless errors are data. */
-  error(facts: Facts): void {
-    if (!this.presentation.showsErrors) return;
-    const text = errorText(facts, this.style, this.context.stderr);
-    // Several runs may have the same one.
-    if (!this.#isNew(text)) return;
-    this.notice(text);
+  function isNew(text: string): boolean {
+    const isFirst = !printed.has(text);
+    if (printed.size < MAX_REMEMBERED) printed.add(text);
+    return isFirst;
   }
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
-  progress(line: string): void {
-    const lines = this.presentation.live ? wrapLines([line], this.#width) : [this.#withTimestamp(line)];
-    this.info(this.style.dim(lines.join('\n')));
-  }
-
-  /**
-   * Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited, and `id` is given
-   * where there are several runs.
-   */
-  retrying(cause: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
-    const subject = id === undefined ? '' : `${sanitize(id)}: `;
-    const reason = sanitize(cause.facts.summary.join(', '));
-    const count = tries === undefined ? '' : ` (${tries})`;
-    this.progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
-  }
-
-  /** Prints the id of a run, with `detail`. */
-  run(id: string, detail: string): void {
-    this.notice(`Run ${this.style.bold(sanitize(id))}${sanitize(detail)}`);
-  }
-
-  /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
-  resumable(watch: string, isWatched: boolean): void {
-    const text = `To watch it: ${watch}`;
-    const { live, canContinue } = this.presentation;
-    const isBelow = isWatched && live && text.length <= this.context.stderr.columns - LIVE_MARGIN;
-    if (!isBelow) this.continuation(text, { isDim: true });
-    else if (canContinue) this.runs?.resumable(text);
+  function progress(line: string): void {
+    const lines = live ? wrapLines([line], terminalWidth()) : [withTimestamp(line)];
+    info(style.dim(lines.join('\n')));
   }
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
-  continuation(text: string, { isDim = false } = {}): void {
-    const { canContinue, live, quiet } = this.presentation;
+  function continuation(text: string, { isDim = false } = {}): void {
     // On a terminal nothing but the live line, which is gone, came after it.
-    if (!canContinue || (live && this.#continuation === text)) return;
-    if (!isDim || !quiet) this.#continuation = text;
-    if (isDim) this.info(this.style.dim(text));
-    else this.notice(text);
-  }
-
-  /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */
-  waitingForService(cause: NetworkError | HttpError, delay: number): void {
-    const isBusy = cause instanceof HttpError;
-    if (isBusy && this.presentation.live) return;
-    const reason = isBusy ? `service busy (${cause.info.status})` : cause.facts.summary.join(', ');
-    this.progress(`wfr: ${sanitize(reason)}; no row is sent for ${formatDuration(delay)}`);
-  }
-
-  /** Lists the files that the documents of an output were saved to. */
-  savedDocuments(id: string, paths: readonly string[]): void {
-    if (this.presentation.quiet) return;
-    const files = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
-    const none = `0 documents: the output of run ${sanitize(id)} has none`;
-    this.block([`Saved ${files || none}`], 'Saved', this.style.success);
-  }
-
-  /** Shows the progress of one run, or of several that exist, until stopProgress(). */
-  async startProgress(runs: readonly ListedRun[] = []): Promise<RunsProgress> {
-    const { RunsProgress } = await import('./progress/progress.js');
-    this.runs = new RunsProgress(await this.#progressTools(), runs);
-    return this.runs;
-  }
-
-  /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
-  async startBatchProgress(counts: () => BatchCounts): Promise<BatchProgress> {
-    const { BatchProgress } = await import('./progress/progress.js');
-    return new BatchProgress(await this.#progressTools(), counts);
+    if (!canContinue || (live && lastContinuation === text)) return;
+    if (!isDim || !quiet) lastContinuation = text;
+    if (isDim) info(style.dim(text));
+    else notice(text);
   }
 
   /** A live line on a terminal, for which alone ora is loaded; else a line for each change. */
-  async #progressTools(): Promise<ProgressTools> {
-    const { presentation, style, context } = this;
+  async function progressTools(): Promise<ProgressTools> {
     const { plainPainter } = await import('./progress/progress.js');
-    const { LivePainter } = presentation.live ? await import('./progress/live.js') : {};
-    const print = (line: string) => this.info(this.#withTimestamp(line));
-    const open = (progress: Progress) => {
+    const { livePainter } = live ? await import('./progress/live.js') : {};
+    const print = (line: string) => info(withTimestamp(line));
+    const open = (shown: Progress) => {
       const painter =
-        LivePainter === undefined
-          ? plainPainter(print, context.clock, progress)
-          : new LivePainter(presentation, context, progress);
-      this.stopProgress = () => painter.stop();
+        livePainter === undefined
+          ? plainPainter(print, clock, shown)
+          : livePainter(presentation, { stderr, clock, onSuspend }, shown);
+      stopPainter = painter.stop;
       return painter;
     };
-    return { clock: context.clock, style, secrets: context.secrets, open };
+    return { clock, style, secrets, open };
   }
 
   /** Returns a line with the time (UTC) before it. */
-  #withTimestamp(line: string): string {
-    return `${new Date(this.context.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${line}`;
+  function withTimestamp(line: string): string {
+    return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${line}`;
   }
+
+  return {
+    presentation,
+    style,
+    notice,
+    info,
+    block,
+    warn,
+    progress,
+    continuation,
+
+    /** Shows what becomes of a request, once there is progress. */
+    get runs() {
+      return runs;
+    },
+
+    /** Prints a line, with --verbose. */
+    debug(line: string): void {
+      if (presentation.verbose) notice(style.dim(line));
+    },
+
+    /** Prints the closing block of a batch, even with --quiet. */
+    batchSummary(summary: BatchSummary): void {
+      notice(formatBatchSummary(summary, style, terminalWidth()).join('\n'));
+    },
+
+    /** Prints a warning the first time it is given. */
+    warnOnce(text: string): void {
+      if (isNew(text)) warn(text);
+    },
+
+    /** Prints an error the first time it occurs, as several runs may have the same one; unless errors are data. */
+    error(facts: Facts): void {
+      if (!presentation.showsErrors) return;
+      const text = errorText(facts, style, stderr);
+      if (isNew(text)) notice(text);
+    },
+
+    /**
+     * Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited, and `id` is given
+     * where there are several runs.
+     */
+    retrying(cause: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
+      const subject = id === undefined ? '' : `${sanitize(id)}: `;
+      const reason = sanitize(cause.facts.summary.join(', '));
+      const count = tries === undefined ? '' : ` (${tries})`;
+      progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
+    },
+
+    /** Prints the id of a run, with `detail`. */
+    run(id: string, detail: string): void {
+      notice(`Run ${style.bold(sanitize(id))}${sanitize(detail)}`);
+    },
+
+    /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
+    resumable(watch: string, isWatched: boolean): void {
+      const text = `To watch it: ${watch}`;
+      const isBelow = isWatched && live && text.length <= stderr.columns - LIVE_MARGIN;
+      if (!isBelow) continuation(text, { isDim: true });
+      else if (canContinue) runs?.resumable(text);
+    },
+
+    /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */
+    waitingForService(cause: NetworkError | HttpError, delay: number): void {
+      const isBusy = cause instanceof HttpError;
+      if (isBusy && live) return;
+      const reason = isBusy ? `service busy (${cause.info.status})` : cause.facts.summary.join(', ');
+      progress(`wfr: ${sanitize(reason)}; no row is sent for ${formatDuration(delay)}`);
+    },
+
+    /** Lists the files that the documents of an output were saved to. */
+    savedDocuments(id: string, paths: readonly string[]): void {
+      if (quiet) return;
+      const files = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
+      const none = `0 documents: the output of run ${sanitize(id)} has none`;
+      block([`Saved ${files || none}`], 'Saved', style.success);
+    },
+
+    /** Shows the progress of one run, or of several that exist, until stopProgress(). */
+    async startProgress(listed?: readonly ListedRun[]): Promise<RunsProgress> {
+      const { showRuns } = await import('./progress/progress.js');
+      runs = showRuns(await progressTools(), listed);
+      return runs;
+    },
+
+    /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
+    async startBatchProgress(counts: () => BatchCounts): Promise<BatchProgress> {
+      const { showBatch } = await import('./progress/progress.js');
+      return showBatch(await progressTools(), counts);
+    },
+
+    /** Removes the live line; does nothing where there is none. */
+    stopProgress(): void {
+      stopPainter();
+    },
+  };
 }
 
 /** Bodies larger than this (bytes) show how much of them has been sent. */

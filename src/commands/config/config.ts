@@ -36,7 +36,7 @@ import {
   openLayout,
   type PresentationFlags,
 } from '../../view/presentation.js';
-import { Reporter } from '../../view/reporter.js';
+import { openReporter } from '../../view/reporter.js';
 
 export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
@@ -67,7 +67,7 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   for (const problem of problems) await context.stdout.write(`${sanitize(problem)}\n`);
   if (problems.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  const reporter = await Reporter.open(decidePresentation(flags, context), context);
+  const reporter = await openReporter(decidePresentation(flags, context), context);
   for (const warning of warnings) reporter.warn(warning);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;

@@ -31,7 +31,7 @@ import {
   type Presentation,
   type PresentationFlags,
 } from '../../view/presentation.js';
-import { Reporter, serviceLogger } from '../../view/reporter.js';
+import { openReporter, type Reporter, serviceLogger } from '../../view/reporter.js';
 import type { ReportFlags } from './output-flags.js';
 import { type RequestedReports, requestedReports } from './reports.js';
 
@@ -154,7 +154,7 @@ export async function printErrors(errors: readonly Facts[], { color }: Presentat
 async function open(plan: SessionPlan, interruption: Interruption, context: Context): Promise<Session> {
   const { settings, credentials, presentation, history = History.open(context) } = plan;
   const { clock, limits, nodeVersion } = context;
-  const reporter = await Reporter.open(presentation, context);
+  const reporter = await openReporter(presentation, context);
   for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
   for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
     reporter.warn(warning);

@@ -21,95 +21,89 @@ const WIDE = 70;
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
-/** Such a line, from its construction to stop(). */
-export class LivePainter implements Painter {
-  readonly #spinner;
-  readonly #release: () => void;
+/** Shows `progress` in such a line, from now to stop(). */
+export function livePainter(
+  { color, terminalProgress: hasTerminalProgress }: Presentation,
+  { stderr: output, clock, onSuspend }: Pick<Context, 'stderr' | 'clock' | 'onSuspend'>,
+  progress: Progress,
+): Painter {
+  const { stream } = output;
+  const spinner = ora({
+    // ora's type demands more of a stream than ora uses.
+    stream: stream as NodeJS.WriteStream,
+    isEnabled: true,
+    // With it, Ctrl-Z would no longer stop wfr.
+    discardStdin: false,
+    color: color ? 'cyan' : (false as never),
+  });
   /** The lines on the screen. */
-  #shown: readonly string[] = [];
-  #isResizing = false;
-  #cancelTick = () => {};
+  let shown: readonly string[] = [];
+  let isResizing = false;
+  let cancelTick = () => {};
 
-  constructor(
-    private readonly presentation: Presentation,
-    private readonly context: Pick<Context, 'stderr' | 'clock' | 'onSuspend'>,
-    private readonly progress: Progress,
-  ) {
-    const { stderr: output, onSuspend } = context;
-    this.#spinner = ora({
-      // ora's type demands more of a stream than ora uses.
-      stream: output.stream as NodeJS.WriteStream,
-      isEnabled: true,
-      // With it, Ctrl-Z would no longer stop wfr.
-      discardStdin: false,
-      color: presentation.color ? 'cyan' : (false as never),
-    });
-    const onResize = () => this.#resized();
-    output.stream.on('resize', onResize);
-    const unsubscribe = onSuspend({ before: () => this.#hide(), after: () => this.changed() });
-    this.#release = () => {
-      output.stream.removeListener('resize', onResize);
-      unsubscribe();
-    };
-    this.#tick();
-  }
-
-  changed(): void {
-    if (this.#isResizing) return;
-    this.updated();
-    if (this.#spinner.isSpinning) this.#spinner.render();
-    else this.#spinner.start();
-  }
+  const changed = () => {
+    if (isResizing) return;
+    updated();
+    if (spinner.isSpinning) spinner.render();
+    else spinner.start();
+  };
 
   /** Control sequences are part of the text: ora treats anything else that is written as output to make room for. */
-  updated(): void {
-    const { clock, stderr: output } = this.context;
+  const updated = () => {
     const width = output.columns - LIVE_MARGIN;
     let done: number | undefined;
     const bar = (share: number | undefined) => {
       done = share;
       return drawBar(share, width < WIDE ? 6 : 12);
     };
-    const below = this.progress.below(width);
+    const below = progress.below(width);
     // A terminal that scrolls cannot be redrawn.
     const fitting = below.filter((line) => textWidth(line) <= width).slice(0, Math.max(0, output.rows - 2));
-    const lines = [fitLine(this.progress.line(clock.monotonic(), bar), width), ...fitting];
-    this.#shown = output.mask(lines.join('\n')).split('\n');
-    const display = this.presentation.terminalProgress ? terminalProgress(done) : '';
+    const lines = [fitLine(progress.line(clock.monotonic(), bar), width), ...fitting];
+    shown = output.mask(lines.join('\n')).split('\n');
+    const display = hasTerminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(LIVE_INDENT)}`;
-    this.#spinner.text = this.#shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
-  }
+    spinner.text = shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
+  };
 
-  stop(): void {
-    this.#cancelTick();
-    this.#release();
-    this.#hide();
-  }
+  const tick = () => {
+    cancelTick = clock.after(TICK, tick);
+    isResizing = false;
+    changed();
+  };
 
-  #tick(): void {
-    this.#cancelTick = this.context.clock.after(TICK, () => this.#tick());
-    this.#isResizing = false;
-    this.changed();
-  }
-
-  #hide(): void {
-    this.#spinner.stop();
-    if (this.presentation.terminalProgress) this.context.stderr.stream.write(NO_TERMINAL_PROGRESS);
-  }
+  const hide = () => {
+    spinner.stop();
+    if (hasTerminalProgress) stream.write(NO_TERMINAL_PROGRESS);
+  };
 
   /** A narrower terminal wraps a line into several rows, of which ora would clear one. */
-  #resized(): void {
-    const { stderr: output } = this.context;
-    if (output.columns === 0) return;
-    if (this.#spinner.isSpinning) {
-      const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + LIVE_INDENT) / output.columns));
+  const onResize = () => {
+    const { columns } = output;
+    if (columns === 0) return;
+    if (spinner.isSpinning) {
+      const rows = shown.map((line) => Math.ceil((textWidth(line) + LIVE_INDENT) / columns));
       const added = rows.reduce((sum, count) => sum + count - 1, 0);
-      this.#spinner.stop();
-      if (added > 0) output.stream.write(`\u001b[${added}A\u001b[J`);
+      spinner.stop();
+      if (added > 0) stream.write(`\u001b[${added}A\u001b[J`);
     }
-    this.#isResizing = true;
-    this.#cancelTick();
-    this.#cancelTick = this.context.clock.after(RESIZE_PAUSE, () => this.#tick());
-  }
+    isResizing = true;
+    cancelTick();
+    cancelTick = clock.after(RESIZE_PAUSE, tick);
+  };
+
+  stream.on('resize', onResize);
+  const unsubscribe = onSuspend({ before: hide, after: changed });
+  tick();
+  return {
+    changed,
+    updated,
+    stop() {
+      cancelTick();
+      stream.removeListener('resize', onResize);
+      unsubscribe();
+      hide();
+    },
+  };
 }

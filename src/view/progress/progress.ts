@@ -63,74 +63,21 @@ interface Row extends ListedRun {
   lastStep: number;
 }
 
-/** The progress of one run, from its upload on, or of several that exist. */
-export class RunsProgress implements Progress {
-  readonly #rows: Map<string, Row>;
-  readonly #started: number;
-  readonly #painter: Painter;
-  #message = 'Connecting';
-  #resume: string | undefined;
-  #upload: (Upload & { started: number }) | undefined;
+export type RunsProgress = ReturnType<typeof showRuns>;
 
-  /** Without `runs`, it is of the one run that is seen first. */
-  constructor(
-    private readonly tools: ProgressTools,
-    runs: readonly ListedRun[] = [],
-  ) {
-    this.#started = tools.clock.monotonic();
-    this.#rows = new Map(runs.map((run) => [run.id, { ...UNSEEN, ...run }]));
-    this.#painter = tools.open(this);
-  }
+/** Shows the progress of one run, from its upload on, or of several that exist; without `runs`, of the one that is seen first. */
+export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) {
+  const { clock, style, secrets } = tools;
+  const rowsById = new Map(runs.map((run): [string, Row] => [run.id, { ...UNSEEN, ...run }]));
+  const began = clock.monotonic();
+  let message = 'Connecting';
+  let resume: string | undefined;
+  let upload: (Upload & { started: number }) | undefined;
 
-  sending(upload: Upload): void {
-    const before = this.#upload;
-    // A body that is sent again starts over.
-    const continues = before !== undefined && before.sent <= upload.sent;
-    this.#upload = { ...upload, started: continues ? before.started : this.tools.clock.monotonic() };
-    this.#painter.updated();
-  }
-
-  waiting(message: string): void {
-    this.#upload = undefined;
-    this.#message = message;
-    this.#painter.changed();
-  }
-
-  /** Shows below the line how to continue with the only run. */
-  resumable(text: string): void {
-    this.#resume = this.tools.style.dim(text);
-    this.#painter.updated();
-  }
-
-  seen(id: string, run: Run): void {
-    this.#upload = undefined;
-    const now = this.tools.clock.monotonic();
-    const row = this.#rows.get(id) ?? { ...UNSEEN, id };
-    this.#rows.set(id, row);
-    const before = row.run;
-    const steps = countSteps(run)?.done ?? 0;
-    if (before === undefined || before.status === 'PENDING')
-      Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
-    else if (steps !== countSteps(before)?.done) row.lastStep = now;
-    row.run = run;
-    row.isDone = hasEnded(run);
-    const text = runText(run);
-    if (before === undefined || runText(before) !== text)
-      this.#painter.changed(this.#rows.size > 1 ? `${sanitize(id)}  ${text}` : text);
-  }
-
-  /** The run has ended, or is no longer watched. */
-  done(id: string): void {
-    const row = this.#rows.get(id);
-    if (row !== undefined) row.isDone = true;
-    this.#painter.changed();
-  }
-
-  line(now: number, bar: DrawBar): readonly Group[] {
-    const { style } = this.tools;
-    const elapsed = wholeSeconds(now - this.#started);
-    if (this.#upload !== undefined) return uploadLine(this.#upload, now, bar);
-    const rows = [...this.#rows.values()];
+  const line = (now: number, bar: DrawBar): readonly Group[] => {
+    const elapsed = wholeSeconds(now - began);
+    if (upload !== undefined) return uploadLine(upload, now, bar);
+    const rows = [...rowsById.values()];
     if (rows.length > 1) {
       const done = rows.filter(({ isDone }) => isDone).length;
       const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
@@ -144,8 +91,9 @@ export class RunsProgress implements Progress {
         [[elapsed, 3]],
       ];
     }
-    const [{ run } = UNSEEN] = rows;
-    if (run === undefined) return [[[this.#message, 0]], [[elapsed, 1]]];
+    const [row = UNSEEN] = rows;
+    const { run } = row;
+    if (run === undefined) return [[[message, 0]], [[elapsed, 1]]];
     const steps = countSteps(run);
     return [
       [[statusText(run), 0, statusPaint(run.status, style)]],
@@ -153,29 +101,73 @@ export class RunsProgress implements Progress {
       [[bar(steps && steps.done / steps.total), 3]],
       [
         [elapsed, 1],
-        [estimateText(this.#timeLeft(now)), 4],
+        [estimateText(timeLeftOf(row, now)), 4],
       ],
     ];
-  }
-
-  /** Estimates the time left of the only run (ms), once two steps have completed. */
-  #timeLeft(now: number): number | undefined {
-    const [{ run, firstSeen, firstSteps, lastStep } = UNSEEN] = this.#rows.values();
-    const { done, total } = countSteps(run) ?? { done: 0, total: 0 };
-    const since = done - firstSteps;
-    if (since < 2) return undefined;
-    return timeLeft((lastStep - firstSeen) / since, total - done, now - lastStep);
-  }
+  };
 
   /** Returns the table of several runs, or how to continue with the only one. */
-  below(width: number): readonly string[] {
-    const rows = [...this.#rows.values()];
-    if (rows.length < 2) return this.#resume === undefined ? [] : [this.#resume];
-    const { clock, style, secrets } = this.tools;
+  const below = (width: number): readonly string[] => {
+    const rows = [...rowsById.values()];
+    if (rows.length < 2) return resume === undefined ? [] : [resume];
     // One that could not be read no longer waits.
     const shown = rows.filter(({ run, isDone }) => run !== undefined || !isDone);
     return layOutRuns(shown, clock.now(), { style, width, secrets });
-  }
+  };
+
+  const painter = tools.open({ line, below });
+  return {
+    sending(sending: Upload): void {
+      // A body that is sent again starts over.
+      const before = upload && upload.sent <= sending.sent ? upload : undefined;
+      upload = { ...sending, started: before?.started ?? clock.monotonic() };
+      painter.updated();
+    },
+
+    waiting(text: string): void {
+      upload = undefined;
+      message = text;
+      painter.changed();
+    },
+
+    /** Shows below the line how to continue with the only run. */
+    resumable(text: string): void {
+      resume = style.dim(text);
+      painter.updated();
+    },
+
+    seen(id: string, run: Run): void {
+      upload = undefined;
+      const now = clock.monotonic();
+      const row = rowsById.get(id) ?? { ...UNSEEN, id };
+      rowsById.set(id, row);
+      const before = row.run;
+      const steps = countSteps(run)?.done ?? 0;
+      if (before === undefined || before.status === 'PENDING')
+        Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
+      else if (steps !== countSteps(before)?.done) row.lastStep = now;
+      row.run = run;
+      row.isDone = hasEnded(run);
+      const text = runText(run);
+      if (before === undefined || runText(before) !== text)
+        painter.changed(rowsById.size > 1 ? `${sanitize(id)}  ${text}` : text);
+    },
+
+    /** The run has ended, or is no longer watched. */
+    done(id: string): void {
+      const row = rowsById.get(id);
+      if (row !== undefined) row.isDone = true;
+      painter.changed();
+    },
+  };
+}
+
+/** Estimates the time left of a run (ms), once two steps have completed. */
+function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number): number | undefined {
+  const { done, total } = countSteps(run) ?? { done: 0, total: 0 };
+  const since = done - firstSteps;
+  if (since < 2) return undefined;
+  return timeLeft((lastStep - firstSeen) / since, total - done, now - lastStep);
 }
 
 const UNSEEN: Row = {
@@ -235,32 +227,19 @@ export interface EndedRow {
 /** The last rows that did not succeed are shown; the closing block has all reasons. */
 const MAX_PROBLEMS = 5;
 
-/** The progress of a batch, whose `counts` are asked for whenever it is drawn, and the last rows that did not succeed. */
-export class BatchProgress implements Progress {
-  readonly #started: number;
-  readonly #painter: Painter;
-  #problems: EndedRow[] = [];
+export type BatchProgress = ReturnType<typeof showBatch>;
 
-  constructor(
-    private readonly tools: ProgressTools,
-    private readonly counts: () => BatchCounts,
-  ) {
-    this.#started = tools.clock.monotonic();
-    this.#painter = tools.open(this);
-  }
-
-  /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
-  rowDone(row: EndedRow, isProblem: boolean): void {
-    if (isProblem) this.#problems = [...this.#problems, row].slice(-MAX_PROBLEMS);
-    this.#painter.updated(rowText(row));
-  }
+/** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and the last rows that did not succeed. */
+export function showBatch({ clock, style, open: openPainter }: ProgressTools, counts: () => BatchCounts) {
+  const began = clock.monotonic();
+  let problems: EndedRow[] = [];
 
   /** With the rate, and the time left once the number of rows is known. */
-  line(now: number, bar: DrawBar): readonly Group[] {
-    const { ended, running, total, endedNow, wait } = this.counts();
+  const line = (now: number, bar: DrawBar): readonly Group[] => {
+    const { ended, running, total, endedNow, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
-    const elapsed = now - this.#started;
+    const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
     const isUnclear = elapsed < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
     const msPerRow = isUnclear ? undefined : elapsed / endedNow;
@@ -276,7 +255,7 @@ export class BatchProgress implements Progress {
       [
         ...ended.map(([word, count]): Part => {
           const rank = word === wordOf('finished') ? 5 : 2;
-          return [`${formatCount(count)} ${word}`, rank, wordPaint(word, this.tools.style)];
+          return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
         open(running, 'running', 6),
         open(waiting, 'waiting', 9),
@@ -288,16 +267,24 @@ export class BatchProgress implements Progress {
         [estimateText(left), 3],
       ],
     ];
-  }
+  };
 
-  below(width: number): readonly string[] {
-    return this.#problems.map((row) => {
+  const below = (width: number): readonly string[] =>
+    problems.map((row) => {
       const text = truncateTo(rowText({ ...row, id: undefined }), width);
       const word = wordOf(row.state);
-      const paint = wordPaint(word, this.tools.style);
+      const paint = wordPaint(word, style);
       return text.replace(`  ${word}`, (found) => paint(found));
     });
-  }
+
+  const painter = openPainter({ line, below });
+  return {
+    /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
+    rowDone(row: EndedRow, isProblem: boolean): void {
+      if (isProblem) problems = [...problems, row].slice(-MAX_PROBLEMS);
+      painter.updated(rowText(row));
+    },
+  };
 }
 
 /** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */

@@ -5,10 +5,12 @@ import { SecretMask } from '../../../src/text/secret-mask.js';
 import { PLAIN } from '../../../src/view/presentation.js';
 import {
   type BatchCounts,
-  BatchProgress,
   drawBar,
   fitLine,
-  RunsProgress,
+  type Progress,
+  type ProgressTools,
+  showBatch,
+  showRuns,
   type Upload,
 } from '../../../src/view/progress/progress.js';
 import { runCli } from '../../helpers/cli.js';
@@ -18,21 +20,29 @@ import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
 
-/** Returns what a progress needs, whose clock is at `times.now`. */
-const toolsAt = (times: { now: number }) => ({
-  clock: Object.assign(new VirtualClock(), { monotonic: () => times.now }),
-  style: PLAIN,
-  secrets: new SecretMask(),
-  open: () => ({ changed() {}, updated() {}, stop() {} }),
-});
-const bar = (share: number | undefined) => drawBar(share);
+/** Opens a progress at the time 0; returns it, and its line at the time `now`. */
+function openAt0<T>(show: (tools: ProgressTools) => T) {
+  let progress: Progress | undefined;
+  const opened = show({
+    clock: Object.assign(new VirtualClock(), { monotonic: () => 0 }),
+    style: PLAIN,
+    secrets: new SecretMask(),
+    open(shown) {
+      progress = shown;
+      return { changed() {}, updated() {}, stop() {} };
+    },
+  });
+  const bar = (share: number | undefined) => drawBar(share);
+  const lineAt = (now: number, width: number) => fitLine(progress?.line(now, bar) ?? [], width);
+  return { opened, lineAt };
+}
 function uploadText(upload: Upload, width: number) {
-  const progress = new RunsProgress(toolsAt({ now: 0 }));
-  progress.sending(upload);
-  return fitLine(progress.line(3_000, bar), width);
+  const { opened, lineAt } = openAt0((tools) => showRuns(tools));
+  opened.sending(upload);
+  return lineAt(3_000, width);
 }
 function batchText(counts: BatchCounts, now: number, width: number) {
-  return fitLine(new BatchProgress(toolsAt({ now: 0 }), () => counts).line(now, bar), width);
+  return openAt0((tools) => showBatch(tools, () => counts)).lineAt(now, width);
 }
 
 /** Returns the texts that the live line showed, each once. */
