@@ -8,131 +8,114 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { outputOf, type Run } from '../service/run.js';
+import type { JsonPath } from '../text/json/json-file.js';
 import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
-import {
-  FileNames,
-  type FolderFlag,
-  type JsonPath,
-  SaveFolder,
-  UnsavedDocumentError,
-} from './save-folder.js';
+import { FileNames, type FolderFlag, openSaveFolder, UnsavedDocumentError } from './save-folder.js';
 
 export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
   severalRuns: boolean;
 }
 
-export class DocumentFolder {
+export type DocumentFolder = Awaited<ReturnType<typeof openDocumentFolder>>;
+
+/** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
+export async function openDocumentFolder(options: FolderOptions, context: Context) {
+  const { folder, force, severalRuns } = options;
+  const { root, save: saveFiles } = await openSaveFolder({ flag: '--save-documents', ...options }, context);
+  const limit = context.limits.documents;
   /** By run id. */
-  readonly #runFolders = new Map<string, string>();
-  readonly #runFolderNames = new FileNames();
+  const runFolders = new Map<string, string>();
+  const runFolderNames = new FileNames();
   /** The ids of runs whose documents would have replaced a file. */
-  readonly #conflicts = new Set<string>();
-
-  private constructor(
-    private readonly options: FolderOptions,
-    private readonly folder: SaveFolder,
-    private readonly limit: number,
-  ) {}
-
-  /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
-  static async open(options: FolderOptions, context: Context): Promise<DocumentFolder> {
-    const folder = await SaveFolder.open({ flag: '--save-documents', ...options }, context);
-    return new DocumentFolder(options, folder, context.limits.documents);
-  }
-
-  /** The folder without links. */
-  get root(): string {
-    return this.folder.root;
-  }
-
-  /**
-   * Throws UsageError if the folder has files, which the documents of a new run could replace: their names are known only
-   * at its end.
-   */
-  async assertNoFiles(): Promise<void> {
-    const { folder, force } = this.options;
-    if (force) return;
-    const entries = await promises.readdir(this.folder.root, { withFileTypes: true });
-    // No document has a hidden name.
-    const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
-    if (file === undefined) return;
-    throw new UsageError([
-      `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
-    ]);
-  }
+  const conflicts = new Set<string>();
 
   /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
-  runFolder(id: string): string {
-    const { folder, severalRuns } = this.options;
-    const runFolder =
-      this.#runFolders.get(id) ?? (severalRuns ? join(folder, this.#runFolderNames.forRun(id)) : folder);
-    this.#runFolders.set(id, runFolder);
-    return runFolder;
-  }
+  const runFolder = (id: string): string => {
+    if (!severalRuns) return folder;
+    const path = runFolders.get(id) ?? join(folder, runFolderNames.forRun(id));
+    runFolders.set(id, path);
+    return path;
+  };
 
-  /**
-   * Returns the flags that make another command for these runs save their documents to the same folders, or to one in
-   * it if files are in the way there.
-   */
-  flagsFor(ids: readonly string[]): string[] {
-    const { folder, force, severalRuns } = this.options;
-    const [id = ''] = ids;
-    const same = severalRuns && ids.length === 1 ? this.runFolder(id) : folder;
-    const isBlocked = ids.some((blocked) => this.#conflicts.has(blocked));
-    const target = isBlocked ? join(same, new FileNames().forRun(id)) : same;
-    return ['--save-documents', target, ...(force ? ['--force'] : [])];
-  }
-
-  /**
-   * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Returns the run
-   * with their paths in its output. Throws UnsavedDocumentError; the unchanged output then still contains every document.
-   */
-  async save(id: string, run: Run, name?: string) {
-    const { files, ...saved } = this.#find(id, run, name);
-    try {
-      await this.folder.save(files);
-    } catch (error) {
-      if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
-        this.#conflicts.add(id);
-      throw error;
-    }
-    return { ...saved, paths: files.map(({ path }) => path) };
-  }
-
-  /** Returns a run as `save` does, and saves nothing. */
-  withPaths(id: string, run: Run, name?: string): Run {
-    return this.#find(id, run, name).run;
-  }
-
-  #find(id: string, run: Run, name: string | undefined) {
+  const find = (id: string, run: Run, name: string | undefined) => {
     const { json } = run;
     const output = outputOf(run);
-    const { documents, omitted, invalid } = findDocuments(output, this.limit);
-    const folder = name === undefined ? this.runFolder(id) : join(this.options.folder, name);
+    const { documents, omitted, invalid } = findDocuments(output, limit);
+    const parent = name === undefined ? runFolder(id) : join(folder, name);
     const names = new FileNames();
     const files = documents.map((document) => {
-      return { ...document, path: join(folder, names.forDocument(document.jsonPath, document.mediaType)) };
+      const path = join(parent, names.forDocument(document.jsonPath, document.mediaType));
+      return { ...document, path, value: path };
     });
-    const label = this.options.severalRuns ? `run ${id}: ` : '';
+    const label = severalRuns ? `run ${id}: ` : '';
     const warnings: string[] = [];
     if (invalid > 0)
       warnings.push(`${label}invalid base64 remains in the output: ${pluralize(invalid, 'document')}`);
     if (omitted > 0)
       warnings.push(
-        `${label}only the first ${this.limit} documents are saved; ${omitted} more remain in the output`,
+        `${label}only the first ${limit} documents are saved; ${omitted} more remain in the output`,
       );
     if (files.length === 0) return { files, warnings, run };
-    const saved = replaceValues(
-      output,
-      files.map(({ start, end, path }) => ({ start, end, value: path })),
-    );
+    const saved = replaceValues(output, files);
     const start = output.byteOffset - json.byteOffset;
     const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
     return { files, warnings, run: { ...run, output: saved, json: Buffer.concat(pieces) } };
-  }
+  };
+
+  return {
+    /** The folder without links. */
+    root,
+    runFolder,
+
+    /**
+     * Throws UsageError if the folder has files, which the documents of a new run could replace: their names are known
+     * only at its end.
+     */
+    async assertNoFiles(): Promise<void> {
+      if (force) return;
+      const entries = await promises.readdir(root, { withFileTypes: true });
+      // No document has a hidden name.
+      const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
+      if (file === undefined) return;
+      throw new UsageError([
+        `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
+      ]);
+    },
+
+    /**
+     * Returns the flags that make another command for these runs save their documents to the same folders, or to one in
+     * it if files are in the way there.
+     */
+    flagsFor(ids: readonly string[]): string[] {
+      const [id = ''] = ids;
+      const same = ids.length === 1 ? runFolder(id) : folder;
+      const isBlocked = ids.some((blocked) => conflicts.has(blocked));
+      const target = isBlocked ? join(same, new FileNames().forRun(id)) : same;
+      return ['--save-documents', target, ...(force ? ['--force'] : [])];
+    },
+
+    /**
+     * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Returns the
+     * run with their paths in its output. Throws UnsavedDocumentError; the unchanged output then still contains every
+     * document.
+     */
+    async save(id: string, run: Run, name?: string) {
+      const { files, ...saved } = find(id, run, name);
+      try {
+        await saveFiles(files);
+      } catch (error) {
+        if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST') conflicts.add(id);
+        throw error;
+      }
+      return { ...saved, paths: files.map(({ path }) => path) };
+    },
+
+    /** Returns a run as `save` does, and saves nothing. */
+    withPaths: (id: string, run: Run, name?: string): Run => find(id, run, name).run,
+  };
 }
 
 interface EmbeddedDocument extends DataUri {
@@ -142,23 +125,21 @@ interface EmbeddedDocument extends DataUri {
   jsonPath: JsonPath;
 }
 
-interface FoundDocuments {
-  /** In their order, at most `limit`. */
-  documents: EmbeddedDocument[];
-  /** The number of documents beyond the limit. */
-  omitted: number;
-  /** The number of data URIs whose base64 cannot be decoded. */
-  invalid: number;
-}
-
 /** Levels of a path, and bytes of a name in it: more than a file name shows. */
 const MAX_LEVELS = 100;
 const MAX_NAME = 400;
 const LETTER_D = 0x64;
 
 /** Finds the documents in JSON text (UTF-8); a string that only resembles a data URI is not one. */
-function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
-  const found: FoundDocuments = { documents: [], omitted: 0, invalid: 0 };
+function findDocuments(json: Uint8Array, limit: number) {
+  const found = {
+    /** In their order, at most `limit`. */
+    documents: [] as EmbeddedDocument[],
+    /** The number of documents beyond the limit. */
+    omitted: 0,
+    /** The number of data URIs whose base64 cannot be decoded. */
+    invalid: 0,
+  };
   const scanner = new JsonScanner(json);
   /** Of each level: the index in an array, or the name in an object, as it is in the text. */
   const place: (number | Uint8Array)[] = [];
@@ -201,6 +182,8 @@ const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *(?:;[^;,]*)*; *base64 *,/
 const DEFAULT_MEDIA_TYPE = 'text/plain';
 /** Bytes that are decoded at once: a multiple of four, so that each piece is base64 by itself. */
 const PIECE_LENGTH = 64 * 1024;
+/** Padding may be missing. */
+const BASE64 = /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/;
 const BACKSLASH = 0x5c;
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
@@ -219,16 +202,19 @@ function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
 }
 
 function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
-  for (let from = 0; from < data.length; from += PIECE_LENGTH) {
-    const isLast = from + PIECE_LENGTH >= data.length;
-    const piece = latin1(data.subarray(from, from + PIECE_LENGTH));
-    const valid = isLast ? /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/ : /^[\w+/-]*$/;
-    if (!valid.test(piece)) return undefined;
+  let isPadded = false;
+  for (const piece of piecesOf(data)) {
+    if (isPadded || !BASE64.test(piece)) return undefined;
+    isPadded = piece.endsWith('=');
   }
   return function* () {
-    for (let from = 0; from < data.length; from += PIECE_LENGTH)
-      yield Buffer.from(latin1(data.subarray(from, from + PIECE_LENGTH)), 'base64');
+    for (const piece of piecesOf(data)) yield Buffer.from(piece, 'base64');
   };
+}
+
+function* piecesOf(data: Uint8Array): Generator<string, void, void> {
+  for (let from = 0; from < data.length; from += PIECE_LENGTH)
+    yield latin1(data.subarray(from, from + PIECE_LENGTH));
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -11,6 +11,7 @@ import type { Context } from '../platform/context.js';
 import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError, errorCode, OutputError } from '../platform/system-error.js';
+import type { JsonPath } from '../text/json/json-file.js';
 
 export interface FileToSave {
   /** In the folder: relative to the working folder, as messages and outputs show it. */
@@ -37,45 +38,37 @@ export class UnsavedDocumentError extends OutputError {
   }
 }
 
-export class SaveFolder {
-  private constructor(
-    private readonly options: FolderFlag,
-    /** The folder without links. */
-    readonly root: string,
-    private readonly context: Context,
-  ) {}
+export type SaveFolder = Awaited<ReturnType<typeof openSaveFolder>>;
 
-  /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
-  static async open(options: FolderFlag, context: Context): Promise<SaveFolder> {
-    const { flag, folder } = options;
-    if (folder === '') throw new UsageError([`${flag}: pass a folder, such as ${flag} out`]);
-    const path = absolutePath(folder, context.cwd);
-    try {
-      const root = await resolveTrusted(path, context.uid);
-      await mkdirp(root);
-      await promises.access(root, promises.constants.W_OK);
-      return new SaveFolder(options, root, context);
-    } catch (error) {
-      throw new UsageError([`${flag} ${folder}: ${describeSystemError(error)}`]);
-    }
-  }
+/** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
+export async function openSaveFolder({ flag, folder, force }: FolderFlag, context: Context) {
+  if (folder === '') throw new UsageError([`${flag}: pass a folder, such as ${flag} out`]);
+  const root = await makeRoot(absolutePath(folder, context.cwd), context).catch((error) => {
+    throw new UsageError([`${flag} ${folder}: ${describeSystemError(error)}`]);
+  });
 
-  /** As the user wrote it. */
-  get folder(): string {
-    return this.options.folder;
-  }
+  /** Does something with the path without links of what is in the folder. */
+  const attempt = (path: string, action: (absolute: string) => Promise<unknown>) =>
+    action(join(root, relative(folder, path))).catch((error) => {
+      throw new UnsavedDocumentError(path, error);
+    });
+
+  const makeFolders = async (path: string): Promise<void> => {
+    if (relative(folder, path) === '') return mkdirp(root);
+    await makeFolders(dirname(path));
+    await attempt(path, makeFolder);
+  };
 
   /** Saves all files, or none. Throws UnsavedDocumentError, whose cause is EEXIST if a file has other content. */
-  async save(files: readonly FileToSave[]): Promise<void> {
-    const { force } = this.options;
-    for (const folder of new Set(files.map(({ path }) => dirname(path)))) await this.#makeFolders(folder);
+  const save = async (files: readonly FileToSave[]): Promise<void> => {
+    for (const path of new Set(files.map(({ path }) => dirname(path)))) await makeFolders(path);
     const written: string[] = [];
     try {
       for (const file of files)
-        await this.#attempt(file.path, async (absolute) => {
+        await attempt(file.path, async (absolute) => {
           // An earlier command may have saved it.
           if (!force && (await hasContent(absolute, file))) return;
-          await this.#write(absolute, file);
+          await write(absolute, file, force, context);
           written.push(absolute);
         });
     } catch (error) {
@@ -83,60 +76,60 @@ export class SaveFolder {
       if (!force) for (const path of written) await promises.rm(path).catch(() => {});
       throw error;
     }
-  }
+  };
 
-  /** Creates a folder in this one. Those on the way may exist, but not as links, which could lead out of it. */
-  async #makeFolders(path: string): Promise<void> {
-    if (relative(this.options.folder, path) === '') return mkdirp(this.root);
-    await this.#makeFolders(dirname(path));
-    await this.#attempt(path, async (absolute) => {
-      await promises.mkdir(absolute).catch((error) => {
-        if (errorCode(error) !== 'EEXIST') throw error;
-      });
-      const stats = await promises.lstat(absolute);
-      if (!stats.isDirectory())
-        throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
-    });
-  }
+  return {
+    /** As the user wrote it. */
+    folder,
+    /** The folder without links. */
+    root,
+    save,
+  };
+}
 
-  /** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
-  async #write(path: string, { bytes }: FileToSave): Promise<void> {
-    const hidden = join(dirname(path), `.wfr-${randomBytes(6).toString('hex')}`);
-    const file = await createFile(hidden);
-    try {
-      for (const chunk of bytes()) await file.appendFile(chunk);
-      await file.close();
-      await (this.options.force ? renameFile(hidden, path, this.context) : this.#name(hidden, path));
-    } catch (error) {
-      await file.close().catch(() => {});
-      await promises.rm(hidden, { force: true });
-      throw error;
-    }
-  }
+async function makeRoot(path: string, { uid }: Context): Promise<string> {
+  const root = await resolveTrusted(path, uid);
+  await mkdirp(root);
+  await promises.access(root, promises.constants.W_OK);
+  return root;
+}
 
-  /** Gives a file its name, which no other may have. */
-  async #name(hidden: string, path: string): Promise<void> {
-    try {
-      await promises.link(hidden, path);
-    } catch (error) {
-      if (errorCode(error) === 'EEXIST') throw error;
-      // Not every file system has links.
-      await assertAbsent(path);
-      return renameFile(hidden, path, this.context);
-    }
-    await promises.rm(hidden);
-  }
+/** Creates a folder. It may exist, but not as a link, which could lead out of the one that it is in. */
+async function makeFolder(path: string): Promise<void> {
+  await promises.mkdir(path).catch((error) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+  const stats = await promises.lstat(path);
+  if (!stats.isDirectory())
+    throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
+}
 
-  /** Returns the path without links of what is in the folder. */
-  #resolve(path: string): string {
-    return join(this.root, relative(this.options.folder, path));
+/** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
+async function write(path: string, { bytes }: FileToSave, force: boolean, context: Context): Promise<void> {
+  const hidden = join(dirname(path), `.wfr-${randomBytes(6).toString('hex')}`);
+  const file = await createFile(hidden);
+  try {
+    for (const chunk of bytes()) await file.appendFile(chunk);
+    await file.close();
+    await (force ? renameFile : giveName)(hidden, path, context);
+  } catch (error) {
+    await file.close().catch(() => {});
+    await promises.rm(hidden, { force: true });
+    throw error;
   }
+}
 
-  async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
-    await action(this.#resolve(path)).catch((error) => {
-      throw new UnsavedDocumentError(path, error);
-    });
+/** Gives a file its name, which no other may have. */
+async function giveName(hidden: string, path: string, context: Context): Promise<void> {
+  try {
+    await promises.link(hidden, path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') throw error;
+    // Not every file system has links.
+    await assertAbsent(path);
+    return renameFile(hidden, path, context);
   }
+  await promises.rm(hidden);
 }
 
 /** Returns whether a regular file has exactly these bytes. */
@@ -163,8 +156,6 @@ async function assertAbsent(path: string): Promise<void> {
 }
 
 const MAX_LENGTH = 100;
-/** The names and indexes that lead to a value. */
-export type JsonPath = readonly (string | number)[];
 
 /** Device names on Windows, with any extension. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;

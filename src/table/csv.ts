@@ -1,6 +1,6 @@
 /** Reads rows from CSV; each header cell is an input's name with its separator. */
 import { TextDecoder } from 'node:util';
-import { BatchFileError } from '../errors.js';
+import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
@@ -72,7 +72,7 @@ export async function csvColumns(file: CsvFile): Promise<Columns> {
     try {
       return parseColumnHeader(cell.trim());
     } catch (error) {
-      throw new BatchFileError(`${label}: ${error instanceof Error ? error.message : error}`);
+      throw new BatchFileError(`${label}: ${(error as InputError).message}`);
     }
   });
   const names = new Set<string>();
@@ -112,7 +112,7 @@ function inputsOf(
     const items = given.filter(({ cell }) => cell !== '').map(({ header, cell }) => parseCell(header, cell));
     return { items, paths };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: (error as InputError).message };
   }
 }
 

@@ -1,9 +1,9 @@
 /** The folders of --save-outputs and --save-documents: opened before anything is sent. */
 import { realpath } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { DocumentFolder } from '../../output-documents/document-folder.js';
+import { openDocumentFolder } from '../../output-documents/document-folder.js';
 import { RowFiles, RowNames } from '../../output-documents/row-files.js';
-import { SaveFolder } from '../../output-documents/save-folder.js';
+import { openSaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isInside, resolvePath } from '../../platform/files.js';
 import type { DocumentFlags } from './output-flags.js';
@@ -20,11 +20,11 @@ export async function openFolders(
     outputs: async () =>
       saveOutputs === undefined
         ? undefined
-        : SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force }, context),
+        : openSaveFolder({ flag: '--save-outputs', folder: saveOutputs, force }, context),
     documents: async () =>
       saveDocuments === undefined
         ? undefined
-        : DocumentFolder.open({ folder: saveDocuments, force, severalRuns }, context),
+        : openDocumentFolder({ folder: saveDocuments, force, severalRuns }, context),
   });
 }
 
