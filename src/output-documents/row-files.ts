@@ -9,51 +9,56 @@ import { type SaveFolder, toSafeName } from './save-folder.js';
 /** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
 const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;
 
-/** The names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files their tree. */
-export class RowNames {
-  /** The folders that the files are in; none for the rows of a table. */
-  readonly inputFolders: readonly string[];
-  readonly #base: string;
-  readonly #seen = new Set<string>();
-  readonly #ambiguous = new Set<string>();
+export type RowNames = ReturnType<typeof nameRows>;
 
-  /** The tree is that below the folder that `files` have in common: by default, those that labels are. */
-  constructor(
-    all: readonly string[],
-    files: readonly string[] = all.filter((label) => !TABLE_LABEL.test(label)),
-  ) {
-    this.#base = commonFolder(files);
-    this.inputFolders = inputFoldersOf(files, this.#base);
-    for (const label of new Set(all)) {
-      const key = this.#name(label).toLowerCase();
-      (this.#seen.has(key) ? this.#ambiguous : this.#seen).add(key);
-    }
-  }
+/**
+ * Returns the names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files
+ * their tree below the folder that `files` have in common. By default, these are the labels of files.
+ */
+export function nameRows(
+  all: readonly string[],
+  files: readonly string[] = all.filter((label) => !TABLE_LABEL.test(label)),
+) {
+  const base = commonFolder(files);
+  const seen = new Set<string>();
+  const ambiguous = new Set<string>();
 
-  /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
-  nameOf(label: string, row: number | undefined): string {
-    const name = this.#name(label);
-    const [, line] = TABLE_LABEL.exec(label) ?? [];
-    const isAmbiguous = this.#ambiguous.has(name.toLowerCase());
-    if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
-    return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
-  }
-
-  #name(label: string): string {
+  const wantedName = (label: string): string => {
     const [, line, text = ''] = TABLE_LABEL.exec(label) ?? [];
     // A text like the name of another row is none.
     if (line !== undefined) return toSafeName(text).replace(/^row-\d+$/i, '') || `row-${line}`;
-    const segments = relative(this.#base, label).split(/[\\/]/);
+    const segments = relative(base, label).split(/[\\/]/);
     return join(...segments.filter((segment) => segment !== '..').map((one) => toSafeName(one) || 'file'));
+  };
+
+  for (const label of new Set(all)) {
+    const key = wantedName(label).toLowerCase();
+    (seen.has(key) ? ambiguous : seen).add(key);
   }
+  return {
+    /** The folders that the files are in; none for the rows of a table. */
+    inputFolders: inputFoldersOf(files, base),
+
+    /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
+    nameOf(label: string, row: number | undefined): string {
+      const name = wantedName(label);
+      const [, line] = TABLE_LABEL.exec(label) ?? [];
+      const isAmbiguous = ambiguous.has(name.toLowerCase());
+      if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
+      return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
+    },
+  };
 }
 
 /** Returns the folder that all files are in; below the working folder or the root, the folders in it that have files. */
 function inputFoldersOf(files: readonly string[], base: string): string[] {
   const isWide = base === '.' || base === sep;
-  const isDirect = files.some((file) => dirname(normalize(file)) === base);
-  if (files.length === 0 || isDirect || !isWide) return files.length === 0 ? [] : [base];
-  return [...new Set(files.map((file) => join(base, relative(base, file).split(sep)[0] ?? '')))];
+  const folders = files.map((file) => {
+    const [first = ''] = relative(base, dirname(file)).split(sep);
+    return isWide ? join(base, first) : base;
+  });
+  // A file directly in it makes the folders below it part of the inputs.
+  return folders.includes(base) ? [base] : [...new Set(folders)];
 }
 
 /** Returns the folder that all files are in, `.` where that is the working folder. */

@@ -29,15 +29,16 @@ export type CsvFile = TableFile & { delimiter: string };
  */
 export async function withDelimiter(file: TableFile): Promise<CsvFile> {
   const given = file.delimiter ?? (/\.tsv$/i.test(file.name) ? '\t' : undefined);
-  const count = (delimiter = ',') => countHeaderCells({ ...file, delimiter }).catch(() => 0);
-  const cells = given === undefined ? 0 : await count(given);
-  if (given !== undefined && cells > 1) return { ...file, delimiter: given };
-  if (file.mustHaveDelimiter && file.delimiter !== undefined && cells > 0)
+  const delimiters = given === undefined ? DELIMITERS : [given, ...DELIMITERS];
+  const counts = await Promise.all(
+    delimiters.map((delimiter) => countHeaderCells({ ...file, delimiter }).catch(() => 0)),
+  );
+  const [first = 0] = counts;
+  if (given !== undefined && first > 1) return { ...file, delimiter: given };
+  if (file.mustHaveDelimiter && file.delimiter !== undefined && first > 0)
     throw new BatchFileError(
       `--delimiter ${JSON.stringify(given)}: the header of ${file.name} does not have it`,
     );
-  const delimiters = given === undefined ? DELIMITERS : [given, ...DELIMITERS];
-  const counts = await Promise.all(delimiters.map(count));
   return { ...file, delimiter: delimiters[counts.indexOf(Math.max(...counts))] ?? ',' };
 }
 
@@ -54,11 +55,11 @@ export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
   const labelIndex = headers.findIndex(({ name }) => name === file.labelColumn);
   let isHeader = true;
   for await (const { cells, line } of recordsOf(file)) {
-    const place = labelIndex < 0 ? {} : { place: cells[labelIndex] ?? '' };
-    const label = rowLabel(file.name, line, place.place);
+    const place = labelIndex < 0 ? undefined : (cells[labelIndex] ?? '');
+    const label = rowLabel(file.name, line, place);
     const digest = () => digestOf([headDigest, ...cells]);
     if (!isHeader)
-      yield { number: line, label, ...place, digest, cells, inputs: inputsOf(cells, headers, file) };
+      yield { number: line, label, place, digest, cells, inputs: inputsOf(cells, headers, file) };
     isHeader = false;
   }
 }

@@ -18,7 +18,7 @@ export interface Row {
   /** Returns the digest of what is written in the table, 32 hexadecimal digits. */
   digest(): string;
   /** What tells where the row is, if its table has that: its path, or the text of its label. */
-  place?: string;
+  place?: string | undefined;
   /** Those of CSV, as they are written. */
   cells?: readonly string[];
   /** Unresolved inputs, or why the row is invalid. */

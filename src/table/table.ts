@@ -2,7 +2,7 @@
 import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { parseMembers } from '../text/json/members.js';
-import { readLines, stripByteOrderMark } from '../text/utf8.js';
+import { isBlank, readLines, stripByteOrderMark } from '../text/utf8.js';
 import { csvColumns, csvRows, withDelimiter } from './csv.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
@@ -109,21 +109,18 @@ async function* jsonRows({ open, name, paths, labelColumn }: TableFile): AsyncGe
   for await (const lines of readLines(open())) {
     for (const { number, bytes } of lines) {
       const json = number === 1 ? stripByteOrderMark(bytes) : bytes;
-      if (json.every(isBlank)) continue;
-      const place = labelColumn === undefined ? {} : { place: memberText(json, labelColumn) };
+      if (isBlank(json)) continue;
+      const place = labelColumn === undefined ? undefined : memberText(json, labelColumn);
       yield {
         number,
-        label: rowLabel(name, number, place.place),
-        ...place,
+        label: rowLabel(name, number, place),
+        place,
         digest: () => digestOf([json.toString('latin1')]),
         inputs: { items: [], json, paths },
       };
     }
   }
 }
-
-/** Whether a byte is a space, a tab or a carriage return. */
-const isBlank = (byte: number) => byte === 0x20 || byte === 0x09 || byte === 0x0d;
 
 /** Returns the string or number with this name; empty if there is none. */
 function memberText(json: Buffer, name: string): string {

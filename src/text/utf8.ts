@@ -32,9 +32,9 @@ export interface Line {
   isComplete: boolean;
 }
 
-/** Returns whether a line has only spaces. */
-export function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0x20);
+/** Returns whether a line has only spaces, tabs and carriage returns. */
+export function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
 /** Reads the lines of a stream, without their line feeds; yields those that end in the same chunk together. */

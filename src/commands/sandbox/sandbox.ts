@@ -179,12 +179,13 @@ function examplesText(
 function describeWorkflow({ id, versionName, parameters = new Map(), failure }: Workflow): string {
   const fails = failure?.when === undefined ? 'fails' : 'fails for some inputs';
   const optional = optionalItems(parameters);
-  return [
-    `${sanitize(versionName)}\n`,
-    ...(failure === undefined ? [] : [`  ${fails} at ${sanitize(failure.step)}\n`]),
-    `  ${exampleCommand(id, parameters)}\n`,
-    ...(optional === undefined ? [] : [`  optional: ${optional}\n`]),
-  ].join('');
+  const lines = [
+    sanitize(versionName),
+    failure && `  ${fails} at ${sanitize(failure.step)}`,
+    `  ${exampleCommand(id, parameters)}`,
+    optional && `  optional: ${optional}`,
+  ];
+  return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');
 }
 
 /** Parses the flags. Throws UsageError with every problem. */

@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { openDocumentFolder } from '../../output-documents/document-folder.js';
-import { RowFiles, RowNames } from '../../output-documents/row-files.js';
+import { nameRows, RowFiles } from '../../output-documents/row-files.js';
 import { openSaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isInside, resolvePath } from '../../platform/files.js';
@@ -41,7 +41,7 @@ export async function openRowFiles(
   const folders = await openFolders(flags, true, context);
   const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
   if (roots.length === 0) return undefined;
-  const names = new RowNames(await labels(), files);
+  const names = nameRows(await labels(), files);
   for (const name of names.inputFolders) {
     const inputs = await realpath(resolvePath(name, context.cwd, context)).catch(() => undefined);
     if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))

@@ -109,9 +109,9 @@ class Formatter {
           this.copyString(full);
           break;
         default:
-          if (byte === LETTER_N) this.write(colors?.null ?? '');
+          if (byte === LETTER_N) this.write(colors?.null);
           this.copyScalar();
-          if (byte === LETTER_N) this.write(colors?.end ?? '');
+          if (byte === LETTER_N) this.write(colors?.end);
       }
     }
     if (this.offset === end) this.out[this.used++] = 0x0a;
@@ -147,7 +147,7 @@ class Formatter {
     }
     this.offset = offset;
     this.used = used;
-    if (!this.isInString && this.colors !== undefined) this.write(this.colors.end);
+    if (!this.isInString) this.write(this.colors?.end);
   }
 
   /** Copies a literal, or as much of a number as surely fits. */
@@ -162,10 +162,10 @@ class Formatter {
   }
 
   private punctuate(byte: number): void {
-    if (this.colors !== undefined) this.write(this.colors.punctuation);
+    this.write(this.colors?.punctuation);
     this.out[this.used++] = byte;
     this.offset++;
-    if (this.colors !== undefined) this.write(this.colors.end);
+    this.write(this.colors?.end);
   }
 
   private breakLine(depth: number): void {
@@ -178,7 +178,7 @@ class Formatter {
     this.used = end;
   }
 
-  private write(text: string): void {
+  private write(text = ''): void {
     for (let index = 0; index < text.length; index++) this.out[this.used++] = text.charCodeAt(index);
   }
 }

@@ -41,9 +41,8 @@ const ESCAPES = Buffer.from('"\\/bfnrt');
 
 const SPACE = new Uint8Array(256);
 SPACE[0x20] = SPACE[0x0a] = SPACE[0x0d] = SPACE[0x09] = 1;
-const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
-const isHex = (byte: number | undefined) =>
-  isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
+const isHex = (byte = 0) => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
 export class JsonScanner {
   /** The token that `next` found: the bytes `[start, end)`. */
@@ -178,13 +177,12 @@ function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
 }
 
 function endOfEscape(bytes: Uint8Array, start: number): number {
-  const letter = bytes[start + 1];
-  let isValid = letter !== undefined && ESCAPES.includes(letter);
-  if (isValid) return start + 2;
-  isValid = letter === 0x75;
-  for (let digit = start + 2; digit < start + 6; digit++) isValid &&= isHex(bytes[digit]);
-  if (!isValid) throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string');
-  return start + 6;
+  const letter = bytes[start + 1] ?? 0;
+  let end = start + 2;
+  if (ESCAPES.includes(letter)) return end;
+  while (letter === 0x75 && end < start + 6 && isHex(bytes[end])) end++;
+  if (end < start + 6) throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string');
+  return end;
 }
 
 function endOfLiteral(bytes: Uint8Array, start: number, expected: number): number {
