@@ -99,12 +99,12 @@ export function escapeControls(text: string): string {
 
 /** Returns the JSON text of a value on one line, with unsafe code points escaped, and lone surrogates replaced. */
 export function sanitizeJson(value: unknown): string {
-  const text = JSON.stringify(value);
   // JSON.stringify escapes surrogates only where they are alone, which other parsers reject.
-  const valid = text.includes('\\ud')
-    ? text.replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (_escape, backslash?: string) => backslash ?? '\ufffd')
-    : text;
-  return escapeUnsafe(valid);
+  const text = JSON.stringify(value).replace(
+    /(\\\\)|\\ud[89a-f][0-9a-f]{2}/g,
+    (_escape, backslash?: string) => backslash ?? '\ufffd',
+  );
+  return escapeUnsafe(text);
 }
 
 /** Escapes the unsafe code points of one line, whatever its length. */
