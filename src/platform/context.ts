@@ -101,8 +101,8 @@ export function processContext() {
     get stdin(): NodeJS.ReadableStream & { isTTY?: boolean } {
       return process.stdin;
     },
-    stdout: new Output(process.stdout, true),
-    stderr: new Output(process.stderr, false, secrets),
+    stdout: openOutput(process.stdout, true),
+    stderr: openOutput(process.stderr, false, secrets),
     /** What no message and no report may contain. */
     secrets,
     /** Whether what ends the command is one JSON line; main decides it from the arguments. */
@@ -252,64 +252,57 @@ type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number;
 /** The codes of a pipe without a reader; Windows has EOF for a write that had begun. */
 const CLOSED_CODES = ['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED'];
 
+export type Output = ReturnType<typeof openOutput>;
+
 /**
- * One of the two output streams. If its reader is gone, further output is discarded without an error. Any other
- * failure is an OutputError on stdout, and ignored on stderr: a run matters more than the messages about it.
+ * Opens one of the two output streams. If its reader is gone, further output is discarded without an error. Any other
+ * failure is an OutputError if it `isRequired`, as stdout is, and ignored on stderr: a run matters more than the messages
+ * about it. `secrets` must not appear in it.
  */
-export class Output {
-  /** Whether its reader is gone or writing failed, so that further output is discarded. */
-  isClosed = false;
-  #failure: Error | undefined;
-
-  constructor(
-    readonly stream: OutputStream,
-    readonly isRequired: boolean,
-    /** What must not appear in it. */
-    private readonly secrets?: SecretMask,
-  ) {
-    stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
-  }
-
-  get isTerminal(): boolean {
-    return this.stream.isTTY === true;
-  }
-
-  /** Whether it is a file, and so neither a terminal, a log nor another program. */
-  get isFile(): boolean {
-    const { fd } = this.stream as { fd?: unknown };
-    return typeof fd === 'number' && fstatSync(fd).isFile();
-  }
-
-  /** The columns of the terminal; 0 if its size is unknown. */
-  get columns(): number {
-    return this.stream.columns ?? 0;
-  }
-
-  /** The rows of the terminal; 0 if its size is unknown. */
-  get rows(): number {
-    return this.stream.rows ?? 0;
-  }
-
+export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: SecretMask) {
+  let isClosed = false;
+  let failure: Error | undefined;
+  const fail = (error: NodeJS.ErrnoException) => {
+    isClosed = true;
+    if (!CLOSED_CODES.includes(error.code ?? '')) failure ??= error;
+  };
+  stream.on('error', fail);
   /** Returns the text as `write` writes it, for what is written to the stream itself. */
-  mask(text: string): string {
-    return this.secrets?.mask(text) ?? text;
-  }
-
-  /** Resolves when all of `chunk` was handed to the system, without secrets. Throws OutputError. */
-  async write(chunk: string | Uint8Array): Promise<void> {
-    if (!this.isClosed) {
-      await new Promise<void>((resolve) => {
-        this.stream.write(typeof chunk === 'string' ? this.mask(chunk) : chunk, (error) => {
-          if (error) this.#fail(error);
-          resolve();
+  const mask = (text: string) => secrets?.mask(text) ?? text;
+  return {
+    stream,
+    mask,
+    /** Whether its reader is gone or writing failed, so that further output is discarded. */
+    get isClosed() {
+      return isClosed;
+    },
+    get isTerminal() {
+      return stream.isTTY === true;
+    },
+    /** Whether it is a file, and so neither a terminal, a log nor another program. */
+    get isFile() {
+      const { fd } = stream as { fd?: unknown };
+      return typeof fd === 'number' && fstatSync(fd).isFile();
+    },
+    /** The columns of the terminal; 0 if its size is unknown. */
+    get columns() {
+      return stream.columns ?? 0;
+    },
+    /** The rows of the terminal; 0 if its size is unknown. */
+    get rows() {
+      return stream.rows ?? 0;
+    },
+    /** Resolves when all of `chunk` was handed to the system, without secrets. Throws OutputError. */
+    async write(chunk: string | Uint8Array): Promise<void> {
+      if (!isClosed) {
+        await new Promise<void>((resolve) => {
+          stream.write(typeof chunk === 'string' ? mask(chunk) : chunk, (error) => {
+            if (error) fail(error);
+            resolve();
+          });
         });
-      });
-    }
-    if (this.#failure !== undefined && this.isRequired) throw new OutputError(this.#failure);
-  }
-
-  #fail(error: NodeJS.ErrnoException): void {
-    this.isClosed = true;
-    if (!CLOSED_CODES.includes(error.code ?? '')) this.#failure ??= error;
-  }
+      }
+      if (failure !== undefined && isRequired) throw new OutputError(failure);
+    },
+  };
 }

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { SIGNAL_EXIT_CODES, type SignalName } from '../../src/exit-code.js';
 import { main } from '../../src/main.js';
-import { type Clock, type Context, DEFAULT_LIMITS, type Limits, Output } from '../../src/platform/context.js';
+import {
+  type Clock,
+  type Context,
+  DEFAULT_LIMITS,
+  type Limits,
+  openOutput,
+} from '../../src/platform/context.js';
 import { exec } from '../../src/platform/exec.js';
 import { SecretMask } from '../../src/text/secret-mask.js';
 import { afterEachFile } from './clean-up.js';
@@ -99,8 +105,8 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
   const secrets = new SecretMask();
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
-    stdout: new Output(stdout, true),
-    stderr: new Output(stderr, false, secrets),
+    stdout: openOutput(stdout, true),
+    stderr: openOutput(stderr, false, secrets),
     secrets,
     errorsAsData: false,
     env: options.env ?? {},
