@@ -27,7 +27,7 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
       return (await digest).slice(0, LENGTH);
     }
     const bytes = await readBytes(path, rules, context);
-    const content = kind === 'json' ? new Compactor().compact(bytes) : bytes;
+    const content = kind === 'json' ? openCompactor()(bytes) : bytes;
     return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
   };
   /** By kind and path. */
@@ -76,9 +76,9 @@ export async function digestInputs(
   const digests: [string, string][] = [];
   for (const { name, parts } of inputs) {
     const hmac = createHmac('sha256', key);
-    const compactor = new Compactor();
+    const compact = openCompactor();
     for (const part of parts) {
-      if (part instanceof Uint8Array) hmac.update(compactor.compact(part));
+      if (part instanceof Uint8Array) hmac.update(compact(part));
       // JSON text has no NUL, so that no string has the digest of a document.
       else hmac.update(`\0${await digestSource(part, key, signal)}\0`);
     }
@@ -91,20 +91,18 @@ const WHITE_SPACE: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Removes white space outside of strings from valid JSON, which may come in several parts. */
-export class Compactor {
-  #isInString = false;
-  #isEscaped = false;
-
-  compact(bytes: Uint8Array): Uint8Array {
-    return bytes.filter((byte) => {
-      if (!this.#isInString) {
-        this.#isInString = byte === QUOTE;
+/** Returns a function that removes white space outside of strings from valid JSON, which may come in several parts. */
+export function openCompactor(): (bytes: Uint8Array) => Uint8Array {
+  let isInString = false;
+  let isEscaped = false;
+  return (bytes) =>
+    bytes.filter((byte) => {
+      if (!isInString) {
+        isInString = byte === QUOTE;
         return !WHITE_SPACE.includes(byte);
       }
-      if (byte === QUOTE && !this.#isEscaped) this.#isInString = false;
-      this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
+      if (byte === QUOTE && !isEscaped) isInString = false;
+      isEscaped = byte === BACKSLASH && !isEscaped;
       return true;
     });
-  }
 }

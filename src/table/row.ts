@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { InputError } from '../errors.js';
-import { Compactor, type DigestFile } from '../inputs/file-digests.js';
+import { type DigestFile, openCompactor } from '../inputs/file-digests.js';
 import { FileChangedError, FileReadError } from '../inputs/file-source.js';
 import type { PathRules } from '../inputs/files.js';
 import { parseInputsFile, segmentOf } from '../inputs/inputs-file.js';
@@ -96,10 +96,10 @@ export async function identifyRow(
     const texts: (string | Uint8Array)[] = [];
     for (const { name, segments } of members) {
       texts.push(`\0${JSON.stringify(name)}`);
-      const compactor = new Compactor();
+      const compact = openCompactor();
       // JSON text has no NUL, so that no value has the digest of another type.
       for (const segment of segments) {
-        if (segment instanceof Uint8Array) texts.push(compactor.compact(segment));
+        if (segment instanceof Uint8Array) texts.push(compact(segment));
         else {
           const { kind, path, mediaType = '' } = segment;
           texts.push(`\0${kind} ${await digestOf(path, inputs.paths, kind)} ${mediaType}\0`);
