@@ -97,12 +97,13 @@ const STATE_MEMBER = /^ *[a-z0-9][_0-9a-z*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x
 export function traceContext(
   { TRACEPARENT: traceparent, TRACESTATE: tracestate, WFR_TRACE }: Context['env'],
   headers: Headers,
-): { headers: Headers; notes: readonly string[] } {
-  if (!traceparent || WFR_TRACE === '0' || 'traceparent' in headers) return { headers: {}, notes: [] };
-  if (!PARENT.test(traceparent)) return { headers: {}, notes: ['TRACEPARENT is invalid and not sent'] };
-  if (!tracestate || 'tracestate' in headers) return { headers: { traceparent }, notes: [] };
-  if (isState(tracestate)) return { headers: { traceparent, tracestate }, notes: [] };
-  return { headers: { traceparent }, notes: ['TRACESTATE is invalid or too long, and not sent'] };
+) {
+  const send = (sent: Headers, ...notes: string[]) => ({ headers: sent, notes });
+  if (!traceparent || WFR_TRACE === '0' || 'traceparent' in headers) return send({});
+  if (!PARENT.test(traceparent)) return send({}, 'TRACEPARENT is invalid and not sent');
+  if (!tracestate || 'tracestate' in headers) return send({ traceparent });
+  if (isState(tracestate)) return send({ traceparent, tracestate });
+  return send({ traceparent }, 'TRACESTATE is invalid or too long, and not sent');
 }
 
 /** Returns whether a text is a tracestate that every service passes on (section 3.3.1). */
