@@ -21,29 +21,24 @@ export async function help(
   program: Command,
   context: Context,
 ): Promise<Exit> {
+  const { stdout } = context;
   const name = words.join(' ');
-  if (flags.skill === true) await context.stdout.write(skill);
-  else if (flags.json === true) await context.stdout.write(referenceText(name, program));
-  else await writeHelp(helpText(name, program), program.opts().color, context.stdout, context);
-  return ExitCode.ok;
-}
-
-function helpText(name: string, program: Command): string {
-  if (name === '') return commandHelp(program);
   const commands = definedCommands(program);
-  const command = commands.find((candidate) => commandPath(candidate) === name);
-  if (command !== undefined) return commandHelp(command);
-  const topic = TOPICS.get(name);
-  if (topic !== undefined) return topic;
-  const names = [...commands.map(commandPath), ...TOPICS.keys()];
-  throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);
-}
-
-/** Returns the reference, or that of one command, as JSON. */
-function referenceText(name: string, program: Command): string {
-  const command = definedCommands(program).find((candidate) => commandPath(candidate) === name);
-  if (name !== '' && command === undefined) throw new UsageError([`--json: "${name}" is not a command`]);
-  return `${JSON.stringify(command ? describeCommand(command) : createReference(program), null, 2)}\n`;
+  const command = name === '' ? program : commands.find((candidate) => commandPath(candidate) === name);
+  if (flags.skill === true) await stdout.write(skill);
+  else if (flags.json === true) {
+    if (command === undefined) throw new UsageError([`--json: "${name}" is not a command`]);
+    const reference = command === program ? createReference(program) : describeCommand(command);
+    await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
+  } else {
+    const text = command === undefined ? TOPICS.get(name) : commandHelp(command);
+    if (text === undefined) {
+      const names = [...commands.map(commandPath), ...TOPICS.keys()];
+      throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);
+    }
+    await writeHelp(text, program.opts().color, stdout, context);
+  }
+  return ExitCode.ok;
 }
 
 /** Returns a command's whole help; helpInformation() would leave out the text after the flags. */
