@@ -25,7 +25,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
-import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { describeSystemError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { redactUrl } from '../../text/url.js';
@@ -139,9 +139,7 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
     await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
     await writeFile(path, content, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    const isExisting = errorCode(error) === 'EEXIST';
-    const reason = isExisting ? 'exists already, and is left unchanged' : describeSystemError(error);
-    throw new UsageError([`the config file ${path}: ${reason}`]);
+    throw new UsageError([`the config file ${path}: ${describeSystemError(error)}`]);
   }
   await context.stdout.write(`${path}\n`);
   const next = flags.baseUrl === undefined ? 'Set its baseUrl to the address of your service. ' : '';
