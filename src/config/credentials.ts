@@ -71,7 +71,7 @@ function whyWithheld(sources: ServiceSources): string | undefined {
 
 export interface LoadedCredentials extends Credentials {
   /** The error for when a token is needed; undefined if there is one, and with --no-token. */
-  readonly missing?: WfrError;
+  readonly missing?: WfrError | undefined;
   /** About the source, and about those that are not used. */
   readonly warnings: readonly string[];
 }
@@ -85,9 +85,9 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const { location, withheld, overridden } = findTokenSource(sources);
   const warnings = withheld === undefined ? [] : [withheld];
   if (location === undefined) {
-    const missing = flags.token === false ? {} : { missing: missingToken(sources, withheld) };
+    const missing = flags.token === false ? undefined : missingToken(sources, withheld);
     const token = async () => undefined;
-    return { source: undefined, token, refresh: async () => false, warnings, ...missing };
+    return { source: undefined, token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
   const [ignored] = location.source.kind === 'profile' ? overridden : [];
@@ -243,16 +243,18 @@ function maskArguments([, ...args]: readonly string[], secrets: SecretMask): voi
   }
 }
 
-/** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError. */
-function checkToken(token: string, source: string, secrets: SecretMask): string {
+/**
+ * Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError with the
+ * `stderr` of a command.
+ */
+function checkToken(token: string, source: string, secrets: SecretMask, stderr?: string): string {
   secrets.add(token, '(the token)');
-  if (token === '') throw new UsageError([`${source} is empty; expected the access token`]);
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError([
-      `${source} does not contain a valid access token: found a space, a line break or a non-ASCII character`,
-    ]);
-  }
-  return token;
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const problem =
+    token === ''
+      ? 'is empty; expected the access token'
+      : 'does not contain a valid access token: found a space, a line break or a non-ASCII character';
+  throw new UsageError([`${source} ${problem}`], undefined, stderr);
 }
 
 /** Returns warnings. Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
@@ -282,16 +284,11 @@ async function runTokenCommand(
     signal?.throwIfAborted();
     throw failure(`cannot be started: ${describeSystemError(error)}`);
   });
-  if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), summarizeStderr(result));
+  // A command may report an error there and still exit with 0.
+  const stderr = summarizeStderr(result);
+  if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), stderr);
   const [token = ''] = result.stdout.split(/\r?\n/, 1);
-  try {
-    return checkToken(token, `the first line of output of ${command} (${source})`, context.secrets);
-  } catch (error) {
-    // A command may report an error on stderr and still exit with 0.
-    throw error instanceof UsageError
-      ? new UsageError(error.problems, error.hint, summarizeStderr(result))
-      : error;
-  }
+  return checkToken(token, `the first line of output of ${command} (${source})`, context.secrets, stderr);
 }
 
 function describeExit(exitStatus: ExecResult['exitStatus']): string {
