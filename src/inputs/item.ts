@@ -63,14 +63,14 @@ export function splitItem(raw: string): Pick<Item, 'name' | 'separator' | 'value
   return undefined;
 }
 
-/** Splits `;type=…` from what precedes it, which may contain others. Throws InputError. */
-function splitMediaType(item: Item): Pick<Item, 'value' | 'mediaType'> {
+/** Splits `;type=…` from the path before it, which may contain others. Throws InputError. */
+function splitMediaType(item: Item): Item {
   const { raw, separator, value } = item;
-  if (separator !== '@' || !value.includes(TYPE_SUFFIX)) return { value };
+  if (separator !== '@' || !value.includes(TYPE_SUFFIX)) return item;
   const parts = value.split(TYPE_SUFFIX);
   for (let end = 1; end < parts.length; end++) {
     const mediaType = normalizeMediaType(parts.slice(end).join(TYPE_SUFFIX));
-    if (mediaType !== undefined) return { value: parts.slice(0, end).join(TYPE_SUFFIX), mediaType };
+    if (mediaType !== undefined) return { ...item, value: parts.slice(0, end).join(TYPE_SUFFIX), mediaType };
   }
   throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
@@ -83,8 +83,7 @@ function parseItem(raw: string, parts: Pick<Item, 'name' | 'separator' | 'value'
       'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name@=file',
     );
   if (parts.name === '') throw invalidItem(raw, `has no name before "${parts.separator}"`);
-  const item = { ...parts, raw };
-  return withPath({ ...item, ...splitMediaType(item) });
+  return withPath(splitMediaType({ ...parts, raw }));
 }
 
 const NOT_AN_INPUT =

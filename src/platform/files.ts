@@ -168,7 +168,7 @@ export interface NamedFile {
 }
 
 /** As many symbolic links as Linux follows. */
-const MAX_LINKS = 40;
+export const MAX_LINKS = 40;
 
 /** Throws UsageError if a file that the command writes to is also another of the files, by any path or link. */
 export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<void> {

@@ -6,7 +6,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
-import { assertOpenedAt } from './files.js';
+import { assertOpenedAt, MAX_LINKS } from './files.js';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
@@ -56,8 +56,6 @@ function describeShared(path: string, stats: Stats): string {
 }
 
 const PLANTED = 'belongs to another user, in a folder that everybody can write to; use a file of your own';
-/** As many symbolic links as Linux follows. */
-const MAX_LINKS = 40;
 /** A link to an open file, which is not a path: the system follows it. */
 const DESCRIPTOR = /^\/proc\/\d+\/fd\/\d+$/;
 
