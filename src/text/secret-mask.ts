@@ -151,9 +151,10 @@ interface View {
 
 /** Returns the text as it is, and after each pass that took escapes away: a report escapes text that is escaped already. */
 function viewsOf(text: string): View[] {
-  const views: View[] = [{ text }];
-  for (let view = views[0]; view !== undefined && views.length <= MAX_PASSES; ) {
-    const next = /[\\%&'…]/.test(view.text) ? decode(view) : view;
+  let view: View = { text };
+  const views = [view];
+  while (views.length <= MAX_PASSES && /[\\%&'…]/.test(view.text)) {
+    const next = decode(view);
     if (next.text === view.text) break;
     views.push(next);
     view = next;

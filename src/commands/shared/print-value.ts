@@ -40,9 +40,9 @@ export async function printValue(
   }
   let hasEscapes = false;
   await stdout.write(
-    (function* () {
-      hasEscapes = yield* rawString(value);
-    })(),
+    rawString(value, () => {
+      hasEscapes = true;
+    }),
   );
   if (hasEscapes) reporter.warn(ESCAPED);
   const hasCommand = createCommandFinder();

@@ -218,17 +218,15 @@ const isLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7
 
 /**
  * Yields the text of a JSON string token (UTF-8), with a line feed at the end. Control characters other than white space,
- * which a terminal would act on, become `\uXXXX`; returns whether there were any.
+ * which a terminal would act on, become `\uXXXX`; calls `onEscape` for each block that has any.
  */
-export function* rawString(token: Uint8Array): Generator<Buffer, boolean, void> {
-  let hasEscapes = false;
+export function* rawString(token: Uint8Array, onEscape = () => {}): Generator<Buffer, void, void> {
   for (const text of decodeBlocks(token)) {
     const escaped = escapeControls(text);
-    hasEscapes ||= escaped !== text;
+    if (escaped !== text) onEscape();
     yield Buffer.from(escaped);
   }
   yield Buffer.from('\n');
-  return hasEscapes;
 }
 
 /** Collects small pieces into chunks. */
