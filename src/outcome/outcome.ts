@@ -74,6 +74,16 @@ export const WORDS: ReadonlyMap<string, Tone> = new Map(
   (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone]),
 );
 
+/** Returns the sum of the counts of each word, if there are any: first of the words in `order`. */
+export function countWords(
+  counts: Iterable<readonly [word: string, count: number]>,
+  order: Iterable<string> = WORDS.keys(),
+): (readonly [word: string, count: number])[] {
+  const sums = new Map([...order].map((word) => [word, 0]));
+  for (const [word, count] of counts) sums.set(word, (sums.get(word) ?? 0) + count);
+  return [...sums].filter(([, sum]) => sum > 0);
+}
+
 /** Returns the exit of an error that ended a command. */
 export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): Exit {
   return error.signal ?? STATES[stateOfError(error)].exit;

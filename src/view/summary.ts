@@ -1,6 +1,6 @@
 /** Runs in `-o text`. */
 
-import { statusText, stepsOf } from '../outcome/outcome.js';
+import { countWords, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
@@ -53,11 +53,9 @@ const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 /** Returns how many runs have each status that some have; `run` is undefined for one that could not be read. */
 export function countStatuses(
   outcomes: readonly { run?: Run | undefined }[],
-): (readonly [status: string, count: number])[] {
-  const counts = new Map(COUNTED.map((status) => [status, 0]));
-  for (const { run } of outcomes) {
-    const status = run === undefined ? 'not read' : statusText(run);
-    counts.set(status, (counts.get(status) ?? 0) + 1);
-  }
-  return [...counts].filter(([, count]) => count > 0);
+): readonly (readonly [status: string, count: number])[] {
+  return countWords(
+    outcomes.map(({ run }) => [run === undefined ? 'not read' : statusText(run), 1]),
+    COUNTED,
+  );
 }

@@ -5,7 +5,7 @@ import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { type DigestFile, fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { exitOfError, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
@@ -84,7 +84,7 @@ export class BatchRun {
   counts(): BatchCounts {
     const { log, gate } = this.#tools;
     const { rows, awaiting } = log;
-    const ended = new Map([...WORDS.keys()].map((word) => [word, 0]));
+    const ended: [word: string, count: number][] = [];
     for (const [state, known] of rows.counts()) {
       if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
@@ -92,12 +92,11 @@ export class BatchRun {
       const count = isLeft
         ? (this.#ended.get(state) ?? 0)
         : known - (state === 'unknown' ? awaiting.size : 0);
-      const word = wordOf(shownState(state));
-      ended.set(word, (ended.get(word) ?? 0) + count);
+      ended.push([wordOf(shownState(state)), count]);
     }
     return {
       total: this.table?.total,
-      ended: [...ended].filter(([, count]) => count > 0),
+      ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
       wait: gate.wait,

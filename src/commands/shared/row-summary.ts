@@ -1,7 +1,7 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
-import { MAX_LISTED_RUNS, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { countWords, MAX_LISTED_RUNS, STATES, wordOf } from '../../outcome/outcome.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -28,7 +28,10 @@ export interface SummaryFacts {
 /** Returns the summary of rows. */
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const { total = 0, notes, results } = facts;
-  const counts = countWords(rows, total);
+  const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
+  const counts = countWords(
+    [...rows.counts(), unseen].map(([state, count]) => [wordOf(shownState(state)), count]),
+  );
   const reasons = rows.reasons().map(({ state, rows: numbers, ...reason }) => ({
     ...reason,
     state: shownState(state),
@@ -45,18 +48,6 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     notes,
     next: [...next, ...(hasLook ? lookSteps(results, reasons.length > 0) : [])],
   };
-}
-
-/** Returns how many rows have each word that some have. */
-function countWords(rows: RowStates, total: number): BatchSummary['counts'] {
-  const counts = new Map([...WORDS.keys()].map((word) => [word, 0]));
-  const add = (state: RowState, count: number) => {
-    const word = wordOf(shownState(state));
-    if (count > 0) counts.set(word, (counts.get(word) ?? 0) + count);
-  };
-  for (const [state, count] of rows.counts()) add(state, count);
-  add('waiting', total - rows.known);
-  return [...counts].filter(([, count]) => count > 0);
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
