@@ -107,7 +107,9 @@ export function throwForFolder(error: unknown, path: string): never {
   throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
 }
 
-/** Returns the error of a report that cannot be opened. */
-export function toUsageError(name: string, error: unknown): UsageError {
-  return error instanceof UsageError ? error : new UsageError([`${name}: ${describeSystemError(error)}`]);
+/** Returns what handles the error of a report that cannot be opened: it throws UsageError. */
+export function usageErrorOf(name: string) {
+  return (error: unknown): never => {
+    throw error instanceof UsageError ? error : new UsageError([`${name}: ${describeSystemError(error)}`]);
+  };
 }

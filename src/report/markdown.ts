@@ -22,7 +22,7 @@ import { openTrusted } from '../platform/ownership.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import { type Report, throwForFolder, toUsageError } from './destination.js';
+import { type Report, throwForFolder, usageErrorOf } from './destination.js';
 
 const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- |
@@ -175,10 +175,9 @@ async function openFile(variable: string, render: RenderText, context: Context):
     ]);
   }
   const name = `--report github (${variable} ${path})`;
-  const opening = openTrusted(path, 'a', 0o666, uid).catch((error) => throwForFolder(error, path));
-  const file = await opening.catch((error) => {
-    throw toUsageError(name, error);
-  });
+  const file = await openTrusted(path, 'a', 0o666, uid)
+    .catch((error) => throwForFolder(error, path))
+    .catch(usageErrorOf(name));
   return {
     name,
     async write(result) {
