@@ -284,7 +284,7 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
       const { fd } = stream as { fd?: unknown };
       return typeof fd === 'number' && fstatSync(fd).isFile();
     },
-    /** The columns of the terminal; 0 if its size is unknown. */
+    /** The columns of the terminal; 0 if its size is unknown, or it is none. */
     get columns() {
       return stream.columns ?? 0;
     },

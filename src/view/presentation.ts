@@ -28,7 +28,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr, erro
   const isCi = isInCi(env);
   const quiet = flags.quiet === true;
   // ora loops forever on a terminal of 0 columns.
-  const live = stderr.isTerminal && stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
+  const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
   return {
     quiet,
     verbose: flags.verbose === true && !quiet,
@@ -113,7 +113,7 @@ export async function openLayout(
   return {
     style: await createStyle(isColored),
     jsonColors: isColored ? JSON_COLORS : undefined,
-    width: stdout.isTerminal ? stdout.columns : 0,
+    width: stdout.columns,
   };
 }
 

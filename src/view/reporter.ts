@@ -54,12 +54,8 @@ export async function openReporter(
 
   /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
   function block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
-    const text = wrapLines(lines, terminalWidth()).join('\n');
+    const text = wrapLines(lines, stderr.columns).join('\n');
     notice(text.replace(word, () => paint(word)));
-  }
-
-  function terminalWidth(): number {
-    return stderr.isTerminal ? stderr.columns : 0;
   }
 
   /** Prints a warning. */
@@ -75,7 +71,7 @@ export async function openReporter(
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   function progress(line: string): void {
-    const lines = live ? wrapLines([line], terminalWidth()) : [withTimestamp(line)];
+    const lines = live ? wrapLines([line], stderr.columns) : [withTimestamp(line)];
     info(style.dim(lines.join('\n')));
   }
 
@@ -131,7 +127,7 @@ export async function openReporter(
 
     /** Prints the closing block of a batch, even with --quiet. */
     batchSummary(summary: BatchSummary): void {
-      notice(formatBatchSummary(summary, style, terminalWidth()).join('\n'));
+      notice(formatBatchSummary(summary, style, stderr.columns).join('\n'));
     },
 
     /** Prints a warning the first time it is given. */

@@ -67,7 +67,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     notes.push(`${runs.length} of ${wanted.length} runs; for all, add --limit ${wanted.length}`);
   const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
   if (command !== undefined) notes.push('Each status is as last seen; to ask the service:');
-  const lines = wrapLines(notes, stderr.isTerminal ? stderr.columns : 0);
+  const lines = wrapLines(notes, stderr.columns);
   // The command stays one line, to be pasted.
   for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
   return ExitCode.ok;

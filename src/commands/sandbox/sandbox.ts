@@ -136,7 +136,7 @@ function isWfr(program: string, [script = '']: readonly string[]): boolean {
 }
 
 function writeLine(text: string, { stderr }: Context): Promise<void> {
-  const lines = wrapLines([text], stderr.isTerminal ? stderr.columns : 0);
+  const lines = wrapLines([text], stderr.columns);
   return stderr.write(`${lines.join('\n')}\n`);
 }
 

@@ -44,8 +44,8 @@ export function shortenHelp(command: Command, text: string): string {
 const WIDTH = 80;
 
 /** Returns the columns in which flags and commands are laid out for this output. */
-export function helpWidth({ isTerminal, columns }: Output): number {
-  return isTerminal ? Math.min(columns || WIDTH, WIDTH) : WIDTH;
+export function helpWidth({ columns }: Output): number {
+  return Math.min(columns || WIDTH, WIDTH);
 }
 
 /** The title of a topic. */

@@ -10,9 +10,8 @@ import { wrapLines } from '../../text/wrap.js';
 import { createStyle, hasColor, type Style } from '../presentation.js';
 
 /** Returns an error as text, an internal one with its stack, wrapped to a terminal. */
-export function errorText(facts: Facts, style: Style, { isTerminal, columns }: Output): string {
-  const width = isTerminal && facts.stack === undefined ? columns : 0;
-  const text = wrapLines(formatError(facts), width).join('\n');
+export function errorText(facts: Facts, style: Style, { columns }: Output): string {
+  const text = wrapLines(formatError(facts), facts.stack === undefined ? columns : 0).join('\n');
   return text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL));
 }
 
