@@ -10,8 +10,8 @@ import { exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, stillText } from '.
 
 /** A run, or a row of a batch, that did not succeed. */
 export interface RunData {
-  row?: number;
-  label?: string;
+  row?: number | undefined;
+  label?: string | undefined;
   id: string | null;
   code: ErrorCode;
 }
@@ -103,8 +103,7 @@ function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'r
   const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
   const runs = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
     const { row, label, id = null } = outcome;
-    const { code } = factsOfOutcome(outcome);
-    return { ...(row !== undefined && { row }), ...(label !== undefined && { label }), id, code };
+    return { row, label, id, code: factsOfOutcome(outcome).code };
   });
   return { runCount: failed.length, runs };
 }

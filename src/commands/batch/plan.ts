@@ -194,8 +194,7 @@ function namedFiles(
   results: ResultsPlace | undefined,
   context: Context,
 ): NamedFile[] {
-  const file = (name: string, path?: string) =>
-    namedFile(name, path === '-' ? undefined : path, context, false);
+  const file = (name: string, path?: string) => namedFile(name, path, context, false);
   return [
     ...namedFile(`--results ${results?.name}`, results?.path, context),
     ...reportFiles(flags, context),

@@ -52,7 +52,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         assertDistinctFiles([
           ...reportFiles(flags, context),
           ...files.map((file) => ({ ...file, isWritten: false })),
-          ...namedFile(`--rows ${flags.rows}`, flags.rows === '-' ? undefined : flags.rows, context, false),
+          ...namedFile(`--rows ${flags.rows}`, flags.rows, context, false),
         ]),
       reports: () => reports.open(),
     });

@@ -76,7 +76,7 @@ export async function planRun(
   const files = [
     ...namedFile(`--once ${flags.once}`, flags.once, context),
     ...reportFiles(flags, context),
-    ...namedFile(`--inputs-file ${inputsFile}`, inputsFile === '-' ? undefined : inputsFile, context, false),
+    ...namedFile(`--inputs-file ${inputsFile}`, inputsFile, context, false),
     ...resolved.files,
   ];
   await collectUsageErrors({

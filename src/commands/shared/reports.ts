@@ -53,12 +53,14 @@ export function reportFiles({ report = [] }: ReportFlags, context: Context): Nam
   });
 }
 
-/** Returns a file that a flag names, for the check that no two are the same; none without one. */
+/** Returns a file that a flag names, for the check that no two are the same; none without one, or where `-` is read. */
 export function namedFile(
   name = '',
   path: string | undefined,
   context: Context,
   isWritten = true,
 ): NamedFile[] {
-  return path ? [{ name, path: resolvePath(path, context.cwd, context), isWritten }] : [];
+  return path && (isWritten || path !== '-')
+    ? [{ name, path: resolvePath(path, context.cwd, context), isWritten }]
+    : [];
 }
