@@ -47,7 +47,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
     const header = `${source} ${name.trim()}`;
     const isOwn = OWN_HEADER.test(key) && !(flags.token === false && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
-      problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
+      problems.push(`${source}: expected "name: value" (the value is not shown: it may be a secret)`);
     } else if (isOwn) {
       problems.push(`${header}: wfr sets this header itself`);
     } else if (!/^[\t\x20-\x7e]*$/.test(value)) {

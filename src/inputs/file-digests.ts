@@ -23,12 +23,11 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
   const read: DigestFile = async (path, rules, kind) => {
     if (kind === 'document') {
       const source = await openDocument(path, rules, context);
-      const digest = digestSource(source, key, signal).finally(() => source.close());
-      return (await digest).slice(0, LENGTH);
+      return digestSource(source, key, signal).finally(() => source.close());
     }
     const bytes = await readBytes(path, rules, context);
     const content = kind === 'json' ? openCompactor()(bytes) : bytes;
-    return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
+    return createHmac('sha256', key).update(content).digest('hex');
   };
   /** By kind and path. */
   const known = new Map<string, { state: string; digest: string }>();
@@ -42,7 +41,7 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
     const place = `${kind} ${absolute}`;
     const before = known.get(place);
     if (before?.state === state) return before.digest;
-    const digest = await read(path, rules, kind);
+    const digest = (await read(path, rules, kind)).slice(0, LENGTH);
     known.set(place, { state, digest });
     return digest;
   };

@@ -50,7 +50,7 @@ export function parseInputsFile(file: Buffer, hasDocuments = true) {
     const segments = splitAtDocuments(value, bytes);
     documents += (segments.length - 1) / 2;
     if (documents > MAX_DOCUMENTS)
-      throw new InputError(`names more than ${MAX_DOCUMENTS} documents, which is the most that can be sent`);
+      throw new InputError(`names more documents than can be sent (${MAX_DOCUMENTS})`);
     return { name, segments };
   });
 }

@@ -78,10 +78,7 @@ function splitMediaType(item: Item): Item {
 /** Parses one item of the command line, which was split. Throws InputError. */
 function parseItem(raw: string, parts: Pick<Item, 'name' | 'separator' | 'value'>): Item {
   if (raw.includes('\uFFFD') || !raw.isWellFormed())
-    throw invalidItem(
-      raw,
-      'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name@=file',
-    );
+    throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
   if (parts.name === '') throw invalidItem(raw, `has no name before "${parts.separator}"`);
   return withPath(splitMediaType({ ...parts, raw }));
 }

@@ -203,13 +203,13 @@ function openResolver(
     json: Buffer,
     paths: PathRules,
     label: string,
-    overridden: ReadonlySet<string> = new Set(),
+    overridden?: ReadonlySet<string>,
     hasDocuments?: boolean,
   ) => {
     for (const { name, segments } of parseInputsFile(json, hasDocuments)) {
       const input: GivenInput = { name, label: `${label}: ${name}` };
       given.set(name, input);
-      if (overridden.has(name)) continue;
+      if (overridden?.has(name)) continue;
       const parts: Part[] = [];
       let isRead = true;
       for (const segment of segments) {

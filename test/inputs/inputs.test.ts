@@ -560,7 +560,7 @@ test('run: a file that is removed between two documents is noticed before the re
 });
 
 test.each([
-  ['valid', { $document: 'x.pdf' }, 'names more than 10000 documents'],
+  ['valid', { $document: 'x.pdf' }, 'names more documents than can be sent (10000)'],
   ['invalid', { $document: '' }, 'is not {"$document": "path"'],
   ['not allowed', { $document: 'x.pdf' }, 'is not allowed'],
 ])('--inputs-file: 150,000 documents that are %s exit 2 in linear time', async (name, document, message) => {
