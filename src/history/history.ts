@@ -42,81 +42,69 @@ export const HISTORY_TIMEOUT = new Error(
   'the disk does not respond; wfr cannot exit before it does, except by a signal',
 );
 
-export class History {
+export type History = ReturnType<typeof openHistory>;
+
+/** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
+export function openHistory(context: Context) {
+  const { clock, limits, secrets } = context;
+  const log = findFolder(context);
   /** Records that wait for the write before them: a batch has many at the same time. */
-  readonly #queue: object[] = [];
+  const queue: object[] = [];
   /** The recorded runs, by `keyOf`, which are read once. */
-  #runs: Promise<Map<string, PastRun>> | undefined;
+  let runs: Promise<Map<string, PastRun>> | undefined;
   /** All writes so far, in the background; resolves with the first error. */
-  #writes: Promise<unknown> = Promise.resolve();
+  let writes: Promise<unknown> = Promise.resolve();
 
-  private constructor(
+  return {
     /** Undefined if no history is kept. */
-    private readonly log: LogFolder | undefined,
-    private readonly context: Pick<Context, 'clock' | 'limits' | 'secrets'>,
-  ) {}
+    folder: log?.path,
+    readRuns,
 
-  get folder(): string | undefined {
-    return this.log?.path;
-  }
+    /** Records a run that the service accepted, in the background. */
+    recordTrigger(run: Omit<PastRun, 'triggered'>): void {
+      const short = (text: string | undefined) =>
+        (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
+      const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
+      const [status, label, version] = [run.status, run.label, run.version].map(short);
+      const triggered = new Date(clock.now()).toISOString();
+      append({ ...run, inputs, status, triggered, label, version });
+    },
 
-  /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
-  static open(context: Context): History {
-    const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = context.env;
-    const configured = [XDG_STATE_HOME, context.platform === 'win32' ? LOCALAPPDATA : undefined];
-    const inHome = join(context.home, '.local', 'state');
-    // A relative path is to be ignored (XDG Base Directory Specification).
-    const state = [...configured, inHome].find((path) => path !== undefined && isAbsolute(path));
-    if (WFR_HISTORY === '0' || state === undefined) return new History(undefined, context);
-    const home = state === inHome ? context.home : undefined;
-    return new History({ path: join(state, 'wfr'), uid: context.uid, home }, context);
-  }
+    /**
+     * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: this process
+     * triggered it.
+     */
+    recordStatus(
+      { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
+      { isNew = false } = {},
+    ): void {
+      const status = raw && secrets.mask(raw);
+      if (isNew) return append({ id, baseUrl, status });
+      inBackground(async () => {
+        const known = (await readOnce()).get(keyOf({ id, baseUrl }));
+        const isNews = known !== undefined && known.status !== status;
+        return isNews ? write([{ id, baseUrl, status }]) : undefined;
+      });
+    },
 
-  /** Records a run that the service accepted, in the background. */
-  recordTrigger(run: Omit<PastRun, 'triggered'>): void {
-    const { clock, secrets } = this.context;
-    const short = (text: string | undefined) =>
-      (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
-    const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
-    const [status, label, version] = [run.status, run.label, run.version].map(short);
-    const triggered = new Date(clock.now()).toISOString();
-    this.#append({ ...run, inputs, status, triggered, label, version });
-  }
+    /**
+     * Waits until everything is written. Resolves with the first error, HISTORY_TIMEOUT if the disk does not respond
+     * in time; undefined if there was none.
+     */
+    flush: () => inTime(writes, HISTORY_TIMEOUT),
 
-  /**
-   * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: this process
-   * triggered it.
-   */
-  recordStatus(
-    { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
-    { isNew = false } = {},
-  ): void {
-    const status = raw && this.context.secrets.mask(raw);
-    if (isNew) return this.#append({ id, baseUrl, status });
-    this.#inBackground(async () => {
-      const known = (await this.#readOnce()).get(keyOf({ id, baseUrl }));
-      const isNews = known !== undefined && known.status !== status;
-      return isNews ? this.#write([{ id, baseUrl, status }]) : undefined;
-    });
-  }
+    /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
+    async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
+      const known = await inTime(readRuns(), []);
+      return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
+    },
 
-  /**
-   * Waits until everything is written. Resolves with the first error, HISTORY_TIMEOUT if the disk does not respond
-   * in time; undefined if there was none.
-   */
-  async flush(): Promise<unknown> {
-    return this.#inTime(this.#writes, HISTORY_TIMEOUT);
-  }
-
-  /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
-  async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
-    const runs = await this.#inTime(this.readRuns(), []);
-    return new Map(runs.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
-  }
+    /** Returns why an existing history is skipped: others could have planted it. */
+    findRisk: async () => log && findFolderRisk(log.path, log.uid),
+  };
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */
-  async #inTime<T>(work: Promise<T>, late: T): Promise<T> {
-    const { clock, limits } = this.context;
+  async function inTime<T>(work: Promise<T>, late: T): Promise<T> {
     let cancel = () => {};
     const timeout = new Promise<T>((resolve) => {
       const wait = (left: number) => {
@@ -127,38 +115,44 @@ export class History {
     return Promise.race([work, timeout]).finally(() => cancel());
   }
 
-  #inBackground(write: () => Promise<unknown>): void {
-    this.#writes = this.#writes.then(async (error) => error ?? (await write()));
-  }
-
-  /** Returns why an existing history is skipped: others could have planted it. */
-  async findRisk(): Promise<string | undefined> {
-    return this.log && findFolderRisk(this.log.path, this.log.uid);
+  function inBackground(work: () => Promise<unknown>): void {
+    writes = writes.then(async (error) => error ?? (await work()));
   }
 
   /** Returns the runs that were recorded when they were first needed, the latest first. */
-  async readRuns(): Promise<PastRun[]> {
-    return [...(await this.#readOnce()).values()].reverse();
+  async function readRuns(): Promise<PastRun[]> {
+    return [...(await readOnce()).values()].reverse();
   }
 
-  #readOnce(): Promise<Map<string, PastRun>> {
-    this.#runs ??= readRuns(this.log);
-    return this.#runs;
+  function readOnce(): Promise<Map<string, PastRun>> {
+    runs ??= readRecordedRuns(log);
+    return runs;
   }
 
-  #append(record: object): void {
-    this.#queue.push(record);
-    this.#inBackground(() => this.#write(this.#queue.splice(0)));
+  function append(record: object): void {
+    queue.push(record);
+    inBackground(() => write(queue.splice(0)));
   }
 
-  async #write(records: readonly object[]): Promise<unknown> {
-    if (this.log === undefined || records.length === 0) return undefined;
-    return appendRecords(this.log, records, this.context.clock.now()).catch((error) => error);
+  async function write(records: readonly object[]): Promise<unknown> {
+    if (log === undefined || records.length === 0) return undefined;
+    return appendRecords(log, records, clock.now()).catch((error) => error);
   }
 }
 
+/** Returns the folder of the history; undefined if none is kept. */
+function findFolder({ env, platform, home, uid }: Context): LogFolder | undefined {
+  const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = env;
+  const configured = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined];
+  const inHome = join(home, '.local', 'state');
+  // A relative path is to be ignored (XDG Base Directory Specification).
+  const state = [...configured, inHome].find((path) => path !== undefined && isAbsolute(path));
+  if (WFR_HISTORY === '0' || state === undefined) return undefined;
+  return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
+}
+
 /** Reads the recorded runs, the oldest first. */
-async function readRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
+async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
   const runs = new Map<string, PastRun>();
   for (const record of log === undefined ? [] : await readRecords(log)) {
     const key = keyOf(record);

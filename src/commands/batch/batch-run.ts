@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { type DigestFile, fileDigester } from '../../inputs/file-digests.js';
+import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
@@ -16,163 +16,168 @@ import { type BatchTools, type RowResult, rowRunner } from './row.js';
 import { type RecordedTable, recordTable } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
 
-export class BatchRun {
+/** Returns the run of a batch. */
+export function createBatchRun(tools: BatchTools) {
+  const { plan, log, gate, session, files } = tools;
+  const { context, interruption } = session;
+  const { rows, awaiting } = log;
   /** Undefined until it is recorded. */
-  table: RecordedTable | undefined;
-  readonly runner: ReturnType<typeof rowRunner>;
+  let table: RecordedTable | undefined;
   /** How the rows of this command ended. */
-  readonly #exits = new Set<Exit>();
+  const rowExits = new Set<Exit>();
   /** How many of them are in each state. */
-  readonly #ended = new Map<RowState, number>();
+  const endedNow = new Map<RowState, number>();
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
-  readonly #inProgress = new Set<number>();
-  /** How long the service asked to wait, at most (ms). */
-  retryAfter: number | undefined;
-  /** The first error that ended the batch early: no further rows are sent, those in progress wait for their responses. */
-  failure: unknown;
+  const inProgress = new Set<number>();
+  let longestWait: number | undefined;
+  let failure: unknown;
 
-  readonly #tools: BatchTools;
-  readonly #digestFile: DigestFile;
+  const digestFile = fileDigester(log.recorded.salt, context, interruption.signal);
+  const stopWatching = AbortSignal.any([interruption.signal, log.failed, gate.givenUp]);
+  // Every watched run adds a listener.
+  setMaxListeners(0, stopWatching);
+  const runner = rowRunner(tools, isStopped, stopWatching, digestFile);
 
-  constructor(tools: BatchTools) {
-    this.#tools = tools;
-    const { log, gate, session } = tools;
-    const { context, interruption } = session;
-    const { signal } = interruption;
-    this.#digestFile = fileDigester(log.recorded.salt, context, signal);
-    const stopWatching = AbortSignal.any([signal, log.failed, gate.givenUp]);
-    // Every watched run adds a listener.
-    setMaxListeners(0, stopWatching);
-    this.runner = rowRunner(tools, () => this.#isStopped(), stopWatching, this.#digestFile);
+  return {
+    prepare,
+    run,
+    counts,
+    exits,
+    notes,
+    fail,
+    runner,
+
+    /** The first error that ended the batch early: no further rows are sent, those in progress wait for their responses. */
+    get failure() {
+      return failure;
+    },
+
+    /** How long the service asked to wait, at most (ms). */
+    get retryAfter() {
+      return longestWait;
+    },
+  };
+
+  function fail(error: unknown): void {
+    failure ??= error;
   }
 
   /**
-   * Reads all rows and records them; a signal or a full disk prevents that, and leaves the table undefined. Throws UsageError
-   * for a mistake in the table, before any row is sent.
+   * Reads all rows and records them. Returns undefined if a signal or a full disk prevents that. Throws UsageError for a
+   * mistake in the table, before any row is sent.
    */
-  async prepare(): Promise<void> {
-    const { log, session } = this.#tools;
+  async function prepare(): Promise<RecordedTable | undefined> {
     try {
-      this.table = await session.interruption.raceToEnd(recordTable(this.#tools, this.#digestFile));
+      table = await interruption.raceToEnd(recordTable(tools, digestFile));
     } catch (error) {
       if (error instanceof UsageError) log.record({ event: 'stopped', code: error.code });
-      if (error instanceof OutputError) this.failure ??= error;
+      if (error instanceof OutputError) fail(error);
       else if (!(error instanceof InterruptedError)) throw error;
     }
+    return table;
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
-  async run(table: RecordedTable, view: BatchProgress): Promise<void> {
-    const { log, plan } = this.#tools;
-    const work = (row: Row) => this.#runRow(row, view);
+  async function run(recorded: RecordedTable, view: BatchProgress): Promise<void> {
     try {
-      await forEachConcurrent(table.rows(), plan.concurrency, work, () => this.#isStopped());
+      await forEachConcurrent(recorded.rows(), plan.concurrency, (row) => runRow(row, view), isStopped);
     } catch (error) {
       if (error instanceof UsageError) {
         log.record({ event: 'stopped', code: error.code });
-        this.failure ??= error;
-        return;
+        return fail(error);
       }
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
     }
-    log.record(table.summaryOf(this.runner.counts.unsent));
+    log.record(recorded.summaryOf(runner.counts.unsent));
     // What a command that does not come to its end has found does not count. An empty table may be a mistake.
-    if (table.total !== 0 && !isUnfinished(exitOfSeveral(this.exits()))) log.record({ event: 'completed' });
+    if (recorded.total !== 0 && !isUnfinished(exitOfSeveral(exits()))) log.record({ event: 'completed' });
   }
 
-  counts(): BatchCounts {
-    const { log, gate } = this.#tools;
-    const { rows, awaiting } = log;
+  function counts(): BatchCounts {
     const ended: [word: string, count: number][] = [];
     for (const [state, known] of rows.counts()) {
       if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
       const isLeft = ROW_STATES[state] === 'send';
-      const count = isLeft
-        ? (this.#ended.get(state) ?? 0)
-        : known - (state === 'unknown' ? awaiting.size : 0);
+      const count = isLeft ? (endedNow.get(state) ?? 0) : known - (state === 'unknown' ? awaiting.size : 0);
       ended.push([wordOf(shownState(state)), count]);
     }
     return {
-      total: this.table?.total,
+      total: table?.total,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
-      endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
+      endedNow: [...endedNow.values()].reduce((sum, count) => sum + count, 0),
       wait: gate.wait,
     };
   }
 
   /** The exits of the rows, and of what ended the batch early. */
-  exits(): Exit[] {
-    const { files, session } = this.#tools;
-    const { received } = session.interruption;
-    const failures = [this.failure, files?.failure].filter((failure) => failure !== undefined);
-    const exits = [...this.#exits, ...failures.map((failure) => exitOfError(factsOf(failure)))];
-    return received === undefined ? exits : [...exits, received];
+  function exits(): Exit[] {
+    const { received } = interruption;
+    const failures = [failure, files?.failure].filter((error) => error !== undefined);
+    const all = [...rowExits, ...failures.map((error) => exitOfError(factsOf(error)))];
+    return received === undefined ? all : [...all, received];
   }
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
-  notes(): string[] {
-    const { log, gate, session, files } = this.#tools;
-    const running = log.rows.count('running');
+  function notes(): string[] {
+    const running = rows.count('running');
     const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
-    const notes = [...(this.table?.notes ?? []), ...(gate.stopReason ?? [])];
-    if (session.interruption.received !== undefined) notes.push(`Interrupted.${continued}`);
-    const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
+    const lines = [...(table?.notes ?? []), ...(gate.stopReason ?? [])];
+    if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
+    const unrecorded = [...inProgress].flatMap(describeUnrecorded);
     const unsaved = files?.unsaved ?? 0;
-    if (unsaved > 0) notes.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);
-    if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
-    return notes;
+    if (unsaved > 0) lines.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);
+    if (unrecorded.length > 0) lines.push(`In progress when it stopped: ${unrecorded.join(', ')}.`);
+    return lines;
   }
 
   /** A row whose outcome the results may not have, with the id of its run. */
-  #describeUnrecorded(row: number): string[] {
-    const { rows } = this.#tools.log;
+  function describeUnrecorded(row: number): string[] {
     const state = rows.state(row);
     const label = sanitize(rows.label(row));
     if (state === 'unknown') return [`${label} (no response)`];
     return state === 'running' ? [`${label} (${sanitize(rows.id(row) ?? '')})`] : [];
   }
 
-  async #runRow(row: Row, view: BatchProgress): Promise<void> {
-    if (this.#isLeft(row)) return;
-    this.#inProgress.add(row.number);
+  async function runRow(row: Row, view: BatchProgress): Promise<void> {
+    if (isLeft(row)) return;
+    inProgress.add(row.number);
     try {
-      const result = await this.runner.run(row);
-      if (result !== undefined) this.#rowEnded(row, result, view);
+      const result = await runner.run(row);
+      if (result !== undefined) rowEnded(row, result, view);
     } catch (error) {
-      this.failure ??= error;
+      fail(error);
     }
-    if (!(this.failure instanceof OutputError)) this.#inProgress.delete(row.number);
+    if (!(failure instanceof OutputError)) inProgress.delete(row.number);
   }
 
   /** Whether the command that says that no run of a row was created leaves it as it is. */
-  #isLeft({ number }: Row): boolean {
-    const { plan, log } = this.#tools;
-    const isLeft = plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
-    if (isLeft && log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
-    return isLeft;
+  function isLeft({ number }: Row): boolean {
+    const isDecided = plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
+    if (isDecided && rows.state(number) === 'waiting') rowExits.add(STATES.waiting.exit);
+    return isDecided;
   }
 
-  #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchProgress): void {
-    const { log, gate } = this.#tools;
-    const { rows } = log;
+  function rowEnded(
+    { number, label }: Row,
+    { exit, id, reason, error }: RowResult,
+    view: BatchProgress,
+  ): void {
     // How a row ended that is gone says nothing of the table.
-    if (rows.state(number) !== 'gone') this.#exits.add(exit);
+    if (rows.state(number) !== 'gone') rowExits.add(exit);
     const { retryAfter } = error?.response ?? {};
-    if (retryAfter !== undefined) this.retryAfter = Math.max(this.retryAfter ?? 0, retryAfter);
+    if (retryAfter !== undefined) longestWait = Math.max(longestWait ?? 0, retryAfter);
     const state = rows.recordedState(number);
-    this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
+    endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
-    if (this.failure === undefined) gate.rowEnded(exit, error);
+    if (failure === undefined) gate.rowEnded(exit, error);
   }
 
-  #isStopped(): boolean {
-    const { gate, session } = this.#tools;
-    const { received } = session.interruption;
-    return this.failure !== undefined || gate.stopReason !== undefined || received !== undefined;
+  function isStopped(): boolean {
+    return failure !== undefined || gate.stopReason !== undefined || interruption.received !== undefined;
   }
 }
 

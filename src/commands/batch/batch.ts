@@ -7,7 +7,7 @@ import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
-import { Log, stdoutSink } from '../../runs/log/log.js';
+import { createLog, type Log, stdoutSink } from '../../runs/log/log.js';
 import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatDuration, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
@@ -18,9 +18,10 @@ import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { BatchRun } from './batch-run.js';
+import { createBatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { foldersOfPatterns, requiresResults } from './results-place.js';
+import type { RecordedTable } from './row-source.js';
 import { NO_RUN, validateDecisions } from './unknown-rows.js';
 
 /** Mistakes that --check lists at most, so that a table that is wrong in every row takes no more memory than a valid one. */
@@ -127,27 +128,26 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const run = new BatchRun({ plan, log, gate, session: gated, files: rowFiles });
+  const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
+  let table: RecordedTable | undefined;
   try {
-    await run.prepare();
-    if (run.table !== undefined) {
+    table = await run.prepare();
+    if (table !== undefined) {
       await validateDecisions(plan, log.rows, file);
       await settle(plan, log, gated);
-      await run.run(run.table, await reporter.startBatchProgress(() => run.counts()));
+      await run.run(table, await reporter.startBatchProgress(run.counts));
     }
   } finally {
     reporter.stopProgress();
     gate.close();
-    await log.close().catch((error) => {
-      run.failure ??= error;
-    });
+    await log.close().catch(run.fail);
   }
   for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
   const failed = run.failure ?? rowFiles?.failure;
   const failure = failed === undefined ? undefined : factsOf(failed);
   if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
-  const total = run.table?.total;
+  const total = table?.total;
   const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,
@@ -231,7 +231,7 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });
   }
-  const log = new Log(stdoutSink(stdout), clock);
+  const log = createLog(stdoutSink(stdout), clock);
   // What is written to stdout can be saved as a results file, to continue from it.
   log.record(createHeader(target, defaults));
   return log;

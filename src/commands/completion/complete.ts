@@ -4,7 +4,7 @@ import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js
 import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { History } from '../../history/history.js';
+import { openHistory } from '../../history/history.js';
 import { itemStart, splitItem } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
@@ -200,7 +200,7 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
-  for (const run of await History.open(context).readRuns()) {
+  for (const run of await openHistory(context).readRuns()) {
     if (baseUrl !== undefined && run.baseUrl !== baseUrl) continue;
     const { id, workflow, status = 'accepted', triggered } = run;
     const name = nameOf(workflow) ?? workflow;

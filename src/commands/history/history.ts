@@ -4,7 +4,7 @@ import { resolveRunPages, type ServiceSources, settingValues } from '../../confi
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { History, idShortener, type PastRun } from '../../history/history.js';
+import { type History, idShortener, openHistory, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
@@ -37,7 +37,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const { stdout, stderr, secrets } = context;
   const { quiet, colorFlag } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);
-  const log = History.open(context);
+  const log = openHistory(context);
   const known = await log.readRuns();
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),

@@ -4,7 +4,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { stateOfError } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { Log, NO_SINK } from '../../runs/log/log.js';
+import { createLog, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
 import type { EndedRun } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
@@ -48,7 +48,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   const progress = await reporter.startProgress();
   let known: KnownRun;
   if (once === undefined) {
-    const record = new Log(NO_SINK, context.clock).ofRow(1, context.secrets);
+    const record = createLog(NO_SINK, context.clock).ofRow(1, context.secrets);
     known = announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
   } else {
     known = await triggerOnce({ ...plan, once }, session);

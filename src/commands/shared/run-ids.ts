@@ -5,7 +5,14 @@ import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { findByStart, History, idShortener, isShortId, type PastRun } from '../../history/history.js';
+import {
+  findByStart,
+  type History,
+  idShortener,
+  isShortId,
+  openHistory,
+  type PastRun,
+} from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation } from '../../view/presentation.js';
 import type { ListedRun } from '../../view/table.js';
@@ -34,7 +41,7 @@ export async function planRuns<Flags extends ShowFlags>(
     credentials: () => loadCredentials(sources),
     settings: () => resolveServiceSettings(sources),
   });
-  const history = History.open(context);
+  const history = openHistory(context);
   const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   const nameOf = workflowNames(profile);
   return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, nameOf, warnings };

@@ -3,7 +3,7 @@ import { type LoadedCredentials, requireToken } from '../../config/credentials.j
 import type { ServiceSettings } from '../../config/service.js';
 import type { Facts } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { HISTORY_TIMEOUT, History } from '../../history/history.js';
+import { HISTORY_TIMEOUT, type History, openHistory } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import {
   type CommandResult,
@@ -152,7 +152,7 @@ export async function printErrors(errors: readonly Facts[], { color }: Presentat
 
 /** Opens a session, and loads the HTTP client, which is imported nowhere else. */
 async function open(plan: SessionPlan, interruption: Interruption, context: Context): Promise<Session> {
-  const { settings, credentials, presentation, history = History.open(context) } = plan;
+  const { settings, credentials, presentation, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
   const reporter = await openReporter(presentation, context);
   for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);

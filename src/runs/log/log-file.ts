@@ -10,8 +10,8 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
 import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
-import { Log, type RowObserver } from './log.js';
-import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
+import { createLog, type Log, type RowObserver } from './log.js';
+import { type OwnedFileOptions, openOwnedFile } from './owned-file.js';
 import { hasNoRun } from './reduce.js';
 
 /** A log in a file, and its first line; undefined in a new file. */
@@ -23,10 +23,10 @@ export interface LogFile {
 /** Locks the file and reads it. Throws JournalInUseError, UsageError. */
 export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObserver): Promise<LogFile> {
   const { name, clock } = options;
-  const file = await OwnedFile.open(options);
+  const file = await openOwnedFile(options);
   try {
     let header: Header | undefined;
-    const log = new Log(file, clock, onRowEvent);
+    const log = createLog(file, clock, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);

@@ -32,116 +32,115 @@ const BULK = 2_000;
 
 export type RowObserver = (event: RowEvent, time: number | undefined) => void;
 
-export class Log {
-  readonly rows = new RowStates();
-  /** Which rows are which. */
-  readonly recorded = new RecordedRows();
-  /** Aborts with an OutputError when nothing more can be written. */
-  readonly failed: AbortSignal;
-  /** The rows that were sent by this process and wait for the response. */
-  readonly awaiting = new Set<number>();
+export type Log = ReturnType<typeof createLog>;
 
-  /** `onRowEvent` is called with each event of a row and its time (ms since 1970). */
-  constructor(
-    private readonly sink: LogSink,
-    private readonly clock: Clock,
-    private readonly onRowEvent: RowObserver = () => {},
-  ) {
-    this.failed = sink.failed;
-  }
+/** Returns a log; `onRowEvent` is called with each event of a row and its time (ms since 1970). */
+export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver = () => {}) {
+  const rows = new RowStates();
+  /** Which rows are which. */
+  const recorded = new RecordedRows();
+  /** The rows that were sent by this process and wait for the response. */
+  const awaiting = new Set<number>();
+
+  return {
+    rows,
+    recorded,
+    awaiting,
+    record,
+    commit,
+    recordRefusal,
+    apply,
+
+    /** Aborts with an OutputError when nothing more can be written. */
+    failed: sink.failed,
+
+    /** Resolves when all events so far are on disk. Throws OutputError. */
+    flush: () => sink.write([]),
+
+    /** Resolves when all events are written; releases a file. Throws OutputError. */
+    close: () => sink.close(),
+
+    /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
+    async recordAll(events: AsyncIterable<Event>): Promise<void> {
+      const lines: Uint8Array[] = [];
+      for await (const event of events) {
+        applyNow(event);
+        lines.push(encode(event));
+        if (lines.length === BULK) await sink.write(lines.splice(0));
+      }
+      await sink.write(lines);
+    },
+
+    /**
+     * Returns the record of the triggers of a row. `beforeSent` is awaited before each `sent`, may throw, and resolves with
+     * the digests of the inputs that are recorded.
+     */
+    ofRow(
+      row: number,
+      secrets: SecretMask,
+      beforeSent?: () => Promise<Readonly<Record<string, string>> | undefined>,
+    ): TriggerLog {
+      return {
+        sent: async () => {
+          const inputs = await beforeSent?.();
+          await commit({ event: 'sent', row, inputs }).catch((error) => {
+            // The request is not completed, so that the row is as it was.
+            applyNow({ event: 'refused', row, code: 'output-not-written', reason: '' });
+            throw error;
+          });
+        },
+        refused: (error, isFinal) => {
+          // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
+          const isKnown = error.code === 'not-triggered' && rows.state(row) === 'unreachable';
+          if ((isFinal && !isKnown) || awaiting.has(row)) recordRefusal(row, error, isFinal, secrets);
+        },
+        unknown: (error) => record({ event: 'unknown', row, ...recordedError(factsOf(error), secrets) }),
+        accepted: ({ id }) => record({ event: 'accepted', row, id }),
+        candidate: (id) => {
+          const candidateId = secrets.mask(id);
+          const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
+          record({ event: 'unknown', row, code: 'unknown-outcome', reason, candidateId });
+          awaiting.add(row);
+        },
+      };
+    },
+  };
 
   /** Applies an event, and queues its line. */
-  record(event: Event): void {
+  function record(event: Event): void {
     // A failure aborts `failed`.
-    this.commit(event).catch(() => {});
+    commit(event).catch(() => {});
   }
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
-  commit(event: Event): Promise<void> {
-    this.#apply(event);
-    return this.sink.write([this.#encode(event)]);
-  }
-
-  /**
-   * Returns the record of the triggers of a row. `beforeSent` is awaited before each `sent`, may throw, and resolves with
-   * the digests of the inputs that are recorded.
-   */
-  ofRow(
-    row: number,
-    secrets: SecretMask,
-    beforeSent?: () => Promise<Readonly<Record<string, string>> | undefined>,
-  ): TriggerLog {
-    return {
-      sent: async () => {
-        const inputs = await beforeSent?.();
-        await this.commit({ event: 'sent', row, inputs }).catch((error) => {
-          // The request is not completed, so that the row is as it was.
-          this.#apply({ event: 'refused', row, code: 'output-not-written', reason: '' });
-          throw error;
-        });
-      },
-      refused: (error, isFinal) => {
-        // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
-        const isKnown = error.code === 'not-triggered' && this.rows.state(row) === 'unreachable';
-        if ((isFinal && !isKnown) || this.awaiting.has(row)) this.recordRefusal(row, error, isFinal, secrets);
-      },
-      unknown: (error) => {
-        this.record({ event: 'unknown', row, ...recordedError(factsOf(error), secrets) });
-      },
-      accepted: ({ id }) => this.record({ event: 'accepted', row, id }),
-      candidate: (id) => {
-        const candidateId = secrets.mask(id);
-        const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
-        this.record({ event: 'unknown', row, code: 'unknown-outcome', reason, candidateId });
-        this.awaiting.add(row);
-      },
-    };
+  function commit(event: Event): Promise<void> {
+    applyNow(event);
+    return sink.write([encode(event)]);
   }
 
   /** Records that a row has created no run; with `isFinal` false, it is about to be sent again. */
-  recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
-    const recorded = recordedError(factsOf(error), secrets);
-    this.record({ event: 'refused', row, ...recorded, ...(!isFinal && { code: 'not-triggered' }) });
-  }
-
-  /** Resolves when all events so far are on disk. Throws OutputError. */
-  flush(): Promise<void> {
-    return this.sink.write([]);
-  }
-
-  /** Resolves when all events are written; releases a file. Throws OutputError. */
-  close(): Promise<void> {
-    return this.sink.close();
-  }
-
-  /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
-  async recordAll(events: AsyncIterable<Event>): Promise<void> {
-    const lines: Uint8Array[] = [];
-    for await (const event of events) {
-      this.#apply(event);
-      lines.push(this.#encode(event));
-      if (lines.length === BULK) await this.sink.write(lines.splice(0));
-    }
-    await this.sink.write(lines);
+  function recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
+    const reason = recordedError(factsOf(error), secrets);
+    record({ event: 'refused', row, ...reason, ...(!isFinal && { code: 'not-triggered' }) });
   }
 
   /** Applies an event of an earlier command, at its time (ms since 1970). */
-  apply(event: Event, time: number | undefined): void {
-    this.recorded.apply(event);
+  function apply(event: Event, time: number | undefined): void {
+    recorded.apply(event);
     if (!isRowEvent(event)) return;
-    this.rows.apply(event);
-    this.onRowEvent(event, time);
+    rows.apply(event);
+    onRowEvent(event, time);
   }
 
-  #apply(event: Event): void {
-    this.apply(event, this.clock.now());
+  function applyNow(event: Event): void {
+    apply(event, clock.now());
     if (!isRowEvent(event)) return;
-    if (event.event === 'sent') this.awaiting.add(event.row);
-    else this.awaiting.delete(event.row);
+    if (event.event === 'sent') awaiting.add(event.row);
+    else awaiting.delete(event.row);
   }
 
-  #encode(event: Event): Uint8Array {
-    return encodeEvent(event, this.clock.now(), this.sink.token);
+  function encode(event: Event): Uint8Array {
+    return encodeEvent(event, clock.now(), sink.token);
   }
 }
 
