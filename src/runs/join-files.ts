@@ -7,7 +7,7 @@ import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/e
 import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
-import { LineReader, type ResultsFile, RowLines } from './log/row-lines.js';
+import { createRowLines, type LineReader, openLines, type ResultsFile } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
 
 /** Problems that are listed at most. */
@@ -32,7 +32,7 @@ interface FileFacts extends ResultsFile {
 /** Joins the files. Throws UsageError if one cannot be read. */
 export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const rows = new RowStates();
-  const lines = new RowLines();
+  const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = new PagedArray<FileFacts>();
   const mixed = new Set<string>();
@@ -115,7 +115,7 @@ export async function* readOutcomes(
   joined: JoinedFiles,
   { isKept = false } = {},
 ): AsyncGenerator<Outcome, void, void> {
-  const reader = new OutcomeReader(joined, isKept);
+  const reader = openOutcomes(joined, isKept);
   try {
     for (const [row] of joined.rows.entries()) {
       if (row % ROWS_AT_ONCE === 0) await setImmediate();
@@ -126,29 +126,23 @@ export async function* readOutcomes(
   }
 }
 
-/** Reads how single rows stand. */
-export class OutcomeReader {
-  readonly #readers = new Map<ResultsFile, LineReader>();
+/** Returns a reader of single rows. `isKept`: whether the outputs of all rows stay on disk until they are used. */
+export function openOutcomes({ rows, lines, fileOf }: JoinedFiles, isKept = false) {
+  const readers = new Map<ResultsFile, LineReader>();
+  return {
+    /** Returns how a row stands. Throws BatchFileError if a file has changed, and the system's error. */
+    read(row: number): Outcome {
+      const file = fileOf(row);
+      const reader = readers.get(file) ?? openLines(file);
+      readers.set(file, reader);
+      const record = lines.read(row, reader, isKept);
+      return toOutcome(row, rows.state(row), record, file.header?.workflow);
+    },
 
-  /** `isKept`: whether the outputs of all rows stay on disk until they are used. */
-  constructor(
-    private readonly joined: JoinedFiles,
-    private readonly isKept = false,
-  ) {}
-
-  /** Throws BatchFileError if a file has changed, and the system's error. */
-  read(row: number): Outcome {
-    const { rows, lines, fileOf } = this.joined;
-    const file = fileOf(row);
-    const reader = this.#readers.get(file) ?? new LineReader(file);
-    this.#readers.set(file, reader);
-    const record = lines.read(row, reader, this.isKept);
-    return toOutcome(row, rows.state(row), record, file.header?.workflow);
-  }
-
-  close(): void {
-    for (const reader of this.#readers.values()) reader.close();
-  }
+    close(): void {
+      for (const reader of readers.values()) reader.close();
+    },
+  };
 }
 
 /** Returns the outcomes of all rows of the table, for reports. */

@@ -1,7 +1,7 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
-import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
+import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
@@ -87,7 +87,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return;
     }
     const rowOfLine = await rowsByLine(joined);
-    const reader = new OutcomeReader(joined);
+    const reader = openOutcomes(joined);
     try {
       for await (const { number, label, cells } of table.rows()) {
         const row = rowOfLine.get(number);
