@@ -15,6 +15,8 @@ export interface SummaryFacts {
   notes: readonly string[];
   /** The files that have their outcomes, for the command that shows all of them; none where it is not said. */
   results: readonly string[];
+  /** Whether the same command writes a page of all rows. */
+  hasPage?: boolean | undefined;
   /** Whether it is the run of `run --once`. */
   isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
@@ -27,7 +29,7 @@ export interface SummaryFacts {
 
 /** Returns the summary of rows. */
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
-  const { total = 0, notes, results } = facts;
+  const { total = 0, notes, results, hasPage } = facts;
   const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
   const counts = countWords(
     [...rows.counts(), unseen].map(([state, count]) => [wordOf(shownState(state)), count]),
@@ -41,7 +43,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
   }));
   const next = nextSteps(rows, total, facts);
-  const hasLook = counts.length > 0 && (reasons.length > 0 || next.length === 0);
+  const hasLook = counts.length > 0 && (reasons.length > 0 ? hasPage !== true : next.length === 0);
   return {
     counts,
     reasons,
@@ -62,19 +64,19 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     .map((state) => wordOf(shownState(state)))
     .reverse()
     .join(' and ');
+  const writer = `the wfr ${isOnce ? 'run' : 'batch'} command that wrote these results`;
+  const same = isBatch ? 'the same command' : writer;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
-    has('invalid') ? ['Once the invalid rows are fixed', ''] : isOpen && [continuing, ''],
+    has('invalid') ? [`Once the invalid rows are fixed, run ${same} again.`] : isOpen && [continuing, ''],
     retried !== '' && [
       `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
       '--retry-failed',
     ],
   ];
-  const writer = `the wfr ${isOnce ? 'run' : 'batch'} command that wrote these results`;
-  const same = isBatch ? 'the same command' : writer;
   return steps.flatMap((step) => {
     if (step === false) return [];
     const [text, flag] = step;

@@ -141,6 +141,7 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid; took /);
+    expect(stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
@@ -564,6 +565,11 @@ To send rows again that have none: ${command} --resend-unknown 3
 To run failed and rejected rows again, once corrected: ${command} --retry-failed
 To write a page of all rows: wfr results out.jsonl --report html=out.html
 `);
+  });
+
+  test('batch: with a page of all rows requested, the closing block names no command that writes one', async () => {
+    const { stderr } = await runMixed({}, ['--report', 'html=page.html']);
+    expect(stderr).toMatch(/To run failed and rejected rows again.*\n$/);
   });
 
   test.each([120, 80, 40])(
