@@ -195,7 +195,13 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: raw.source.name };
   });
-  return { name, values };
+  const { profile } = sources;
+  const isUnused = values.length === 0 && profile?.settings[name] !== undefined;
+  return {
+    name,
+    values,
+    whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
+  };
 }
 
 function workflowSettings(profile: Profile): EffectiveSetting[] {

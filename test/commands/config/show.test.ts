@@ -213,6 +213,15 @@ describe('wfr config show', () => {
     expect(settings.resend503).toEqual({ value: 'false', source: 'default' });
   });
 
+  test('config show: says why a setting of the profile is not used for another service', async () => {
+    const settings = { baseUrl: 'https://h.example', caFile: 'ca.pem' };
+    const world = writeTestConfig({ defaultProfile: 'p', profiles: { p: settings } });
+    const show = (...flags: string[]) => runCli(['config', 'show', ...flags], world);
+    expect((await show()).stdout).toMatch(/^caFile .*ca\.pem \(config\.json:\d+\)$/m);
+    const { stdout } = await show('--base-url', 'https://e.example');
+    expect(stdout).toContain(' caFile (that of profile p is for its own base URL), ');
+  });
+
   test('config show: hides possible secrets and says why a token is not sent', async () => {
     const { settings } = await shown(['-H', 'x: MARK'], { WFR_BASE_URL: 'https://joe:MARK@e.example/?MARK' });
     expect(JSON.stringify(settings)).not.toContain('MARK');
