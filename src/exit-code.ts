@@ -3,22 +3,20 @@
 /** A signal after which wfr cleans up and ends. */
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-export const ExitCode = {
-  ok: 0,
-  runFailed: 1,
-  usage: 2,
-  mixed: 3,
-  unauthorized: 4,
-  rejected: 5,
-  unknownOutcome: 6,
-  unreachable: 7,
-  stillRunning: 8,
-  noSuchValue: 65,
-  internalError: 70,
-  outputNotWritten: 74,
-} as const;
-
-export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+export enum ExitCode {
+  ok = 0,
+  runFailed = 1,
+  usage = 2,
+  mixed = 3,
+  unauthorized = 4,
+  rejected = 5,
+  unknownOutcome = 6,
+  unreachable = 7,
+  stillRunning = 8,
+  noSuchValue = 65,
+  internalError = 70,
+  outputNotWritten = 74,
+}
 
 /** How wfr ends: with an exit code, or by a signal that bin/wfr.js raises again. */
 export type Exit = number | SignalName;

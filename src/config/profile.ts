@@ -7,6 +7,7 @@ import { resolvePath } from '../platform/files.js';
 import { checkWriters, isForeign } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { ConfigFile } from './check-config.js';
+import { parseConfig } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
@@ -120,7 +121,6 @@ export async function loadConfig(context: Context): Promise<LoadedConfig | undef
   const location = locateConfig(context);
   const read = location && readConfigBytes(location);
   if (read === undefined) return undefined;
-  const { parseConfig } = await import('./check-config.js');
   const file = parseConfig(read.bytes, read.path);
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }

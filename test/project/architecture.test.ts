@@ -106,7 +106,7 @@ describe('the source tree', () => {
     const loaded = reachableFrom('main.ts', imports.filter(isLoaded));
     expect([...loaded].filter((name) => !/^node:|\.(ts|json)$/.test(name))).toEqual(['commander']);
     const isOfStart = (file: string) =>
-      /^([^/]+|platform\/.*|text\/(nearest|secret-mask)|report\/formats|commands\/(shared\/.*|[^/]+\/flags))\.ts$/.test(
+      /^([^/]+|platform\/.*|text\/(nearest|secret-mask|wrap)|report\/formats|commands\/(shared\/.*|[^/]+\/flags))\.ts$/.test(
         file,
       );
     expect([...loaded].filter((name) => sources.has(name) && !isOfStart(name))).toEqual([]);

@@ -1,6 +1,7 @@
 /** Writes help texts: which flags are listed, how wide, and with bold headings on a terminal. */
 import { type Command, Help } from 'commander';
 import type { Context, Output } from '../../platform/context.js';
+import { wrap, wrapLines } from '../../text/wrap.js';
 import { ADVANCED_GROUP, commandPath, isCommon } from './flags.js';
 
 /** Returns how flags are listed: the rare ones last, and in the short help the common ones only. */
@@ -54,9 +55,8 @@ const TITLE = /^(?!Usage:).+(?=\n\n)/;
 const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 
 /** Fits a text for 80 columns into fewer. An example stays a line, so that it can be copied. */
-async function narrow(text: string, width: number): Promise<string> {
+function narrow(text: string, width: number): string {
   if (width === WIDTH) return text;
-  const { wrap, wrapLines } = await import('../../text/wrap.js');
   const paragraphs = text.replace(/^(\S.*[^:\n])\n(?=\S)/gm, '$1 ').split('\n');
   return paragraphs
     .flatMap((line) =>
@@ -79,7 +79,7 @@ export async function writeHelp(
   if (!output.isTerminal) return output.write(text);
   const { createStyle, hasColor } = await import('../../view/presentation.js');
   const { bold } = await createStyle(hasColor(color, env, output));
-  const bolded = (await narrow(text, helpWidth(output)))
+  const bolded = narrow(text, helpWidth(output))
     .replace(TITLE, (title) => bold(title))
     .replace(HEADING, (heading) => bold(heading));
   await output.write(bolded);

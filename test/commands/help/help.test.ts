@@ -145,8 +145,9 @@ describe('help', () => {
 
   test('help exit-codes: every exit code has a row', async () => {
     const { stdout } = await runCli(['help', 'exit-codes']);
-    for (const code of Object.values(ExitCode)) expect(stdout).toMatch(new RegExp(`^ {2}${code} `, 'm'));
-    expect(EXIT_CODE_MEANINGS.length).toBe(Object.values(ExitCode).length + 1);
+    const codes = Object.values(ExitCode).filter((code) => typeof code === 'number');
+    for (const code of codes) expect(stdout).toMatch(new RegExp(`^ {2}${code} `, 'm'));
+    expect(EXIT_CODE_MEANINGS.length).toBe(codes.length + 1);
   });
 });
 
