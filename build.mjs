@@ -15,6 +15,7 @@ const { rolldown } = await importRolldown();
 const bundle = await rolldown({
   input: { main: entry },
   platform: 'node',
+  transform: { typescript: { optimizeEnums: true } },
   // Its module for import() asks for its own path, which a file inside an executable does not have.
   resolve: {
     alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') },
