@@ -10,6 +10,7 @@ import { VERSION } from '../platform/context.js';
 import { sanitize } from '../text/sanitize.js';
 import { Markup, markup } from './markup.js';
 
+/** Yields the report: a suite with a test case for each run. */
 export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;

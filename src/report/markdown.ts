@@ -28,6 +28,7 @@ const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Messa
 | --- | --- | --- | --- | --- | --- |
 `;
 
+/** Yields the report: a table with a row for each run. */
 export function* renderMarkdown({ runs }: CommandResult): Generator<string, void, void> {
   yield TABLE_HEAD;
   for (const run of runs) yield renderTableRow(run);

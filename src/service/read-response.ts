@@ -35,6 +35,7 @@ interface Controller {
   abort(reason: Error): void;
 }
 
+/** Returns what undici calls with the parts of one response, and what has been read of it. */
 export function readResponse({ clock, limits, deadline, place, endBy, onReceived }: ReadOptions) {
   const started = clock.monotonic();
   const bytes = new ReceivedBytes();

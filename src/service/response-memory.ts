@@ -21,6 +21,7 @@ export type ResponseMemory = ReturnType<typeof createResponseMemory>;
 /** The place of one run, until it was printed. */
 export type ResponsePlace = ReturnType<ResponseMemory['place']>;
 
+/** Returns the order of the runs whose responses wait to be printed, still empty. */
 export function createResponseMemory() {
   const places = new Set<{ isHeld: boolean }>();
   /** Wakes those that wait for a change. */

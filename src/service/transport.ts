@@ -32,6 +32,10 @@ export interface SendHooks {
 
 export type Transport = ReturnType<typeof openTransport>;
 
+/**
+ * Returns what sends requests to the service at the end of `route`. Connections are opened when they are needed: each trigger has
+ * its own, polls share a few until `close`.
+ */
 export function openTransport(route: Route, clock: Clock, limits: Limits) {
   const { host } = route.origin;
   const openSocket = connector(route, clock);

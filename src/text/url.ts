@@ -51,6 +51,7 @@ export function redactUrl(text: string): string {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const NIL = '00000000-0000-0000-0000-000000000000';
 
+/** Returns whether a text is a UUID, of any version (RFC 9562, section 4). */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }

@@ -241,6 +241,7 @@ function toRanges(sortedRows: Iterable<number>): RowRanges {
   return ranges;
 }
 
+/** Returns whether a row is in one of the ranges, which are sorted. */
 export function isInRanges(row: number, ranges: RowRanges): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {
