@@ -60,9 +60,10 @@ function textsOf(value: unknown): string[] {
   if (Array.isArray(value))
     return value.flatMap((entry) => (isObject(entry) ? textsOfEntry(entry) : textsOf(entry)));
   if (!isObject(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
-  return Object.entries(value).flatMap(([field, entry]) =>
-    textsOf(isObject(entry) ? [entry] : entry).map((text) => `${field}: ${text}`),
-  );
+  return Object.entries(value).flatMap(([field, entry]) => {
+    const texts = textsOf(isObject(entry) ? [entry] : entry);
+    return texts.length > 0 ? [`${field}: ${texts.join(', ')}`] : [];
+  });
 }
 
 /** Returns the message with its subject; all members of an object of an unknown shape. */

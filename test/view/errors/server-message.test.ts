@@ -34,7 +34,7 @@ test('error messages: the message of the service is found in every common format
     '| body.inputs.a: field required',
   ]);
   expect(await serverLines({ errors: { amount: ['must be a number', 'is late'], x: 'y' } })).toEqual([
-    '| amount: must be a number; amount: is late; x: y',
+    '| amount: must be a number, is late; x: y',
   ]);
   expect(await serverLines({ errors: [{ msg: 'm' }] })).toEqual(['| m']);
   expect(await serverLines({ odd: 'shape' })).toEqual(['| {"odd":"shape"}']);
