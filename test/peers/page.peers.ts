@@ -344,7 +344,7 @@ describe('HTML report: one number for each row, its output, and paper', () => {
     expect(pages?.length).toBeLessThanOrEqual(3);
   });
 
-  test('HTML report: "Show" is on one line, and a phone shows no whole UUID', async () => {
+  test('HTML report: "Show" and an outcome are on one line, and a phone shows no whole UUID', async () => {
     for (const width of [390, 1090, 1280, 1430]) {
       await browser.devtools('Emulation.setDeviceMetricsOverride', {
         width,
@@ -357,6 +357,10 @@ describe('HTML report: one number for each row, its output, and paper', () => {
         'return [...document.querySelectorAll(".show")].map((button) => button.getClientRects().length)',
       );
       expect(new Set(lines)).toEqual(new Set([1]));
+      const heights = await browser.run<number[]>(
+        'return [...document.querySelectorAll("td > .outcome")].map((outcome) => outcome.offsetHeight)',
+      );
+      expect(Math.max(...heights)).toBeLessThan(25);
       if (width > 800) continue;
       const widest = await browser.run<number>(
         'return Math.max(...[...document.querySelectorAll(".runs td.id")].slice(0, 20).map((id) => id.getBoundingClientRect().width))',
