@@ -22,24 +22,26 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The width of help texts. */
-const HELP_WIDTH = 80;
+/** Columns; in fewer, lines are easier to read if the terminal wraps them. */
+const MIN_WIDTH = 30;
 
-/** Lays out terms with their meanings beside them, from column `start`; a longer term is on a line of its own. */
+/**
+ * Lays out terms with their meanings beside them, from column `start`; a longer term is on a line of its own, and so are
+ * most where `width` columns have no room for two.
+ */
 export function layOutTerms(
   rows: readonly (readonly [term: string, meaning: string])[],
   start: number,
-): string[] {
-  return rows.flatMap(([term, meaning]) => {
+  width: number,
+): string {
+  const column = width - start < MIN_WIDTH ? 6 : start;
+  const lines = rows.flatMap(([term, meaning]) => {
     const head = `  ${term}`;
-    const lines = wrap(meaning, HELP_WIDTH - start).map((line) => ' '.repeat(start) + line);
-    const [first = '', ...rest] = lines;
-    return head.length < start - 1 ? [head + first.slice(head.length), ...rest] : [head, ...lines];
+    const [first = '', ...rest] = wrap(meaning, width - column).map((line) => ' '.repeat(column) + line);
+    return head.length < column - 1 ? [head + first.slice(head.length), ...rest] : [head, first, ...rest];
   });
+  return lines.join('\n');
 }
-
-/** Columns; on a narrower terminal, lines are easier to read if the terminal wraps them. */
-const MIN_WIDTH = 30;
 
 /**
  * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, or

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { commandPath, definedCommands } from '../shared/flags.js';
-import { writeHelp } from '../shared/write-help.js';
+import { helpWidth, writeHelp } from '../shared/write-help.js';
 import { createReference, describeCommand } from './reference.js';
 import { TOPICS } from './topics.js';
 
@@ -31,7 +31,7 @@ export async function help(
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
   } else {
-    const text = command === undefined ? TOPICS.get(name) : commandHelp(command);
+    const text = command === undefined ? TOPICS.get(name)?.(helpWidth(stdout)) : commandHelp(command);
     if (text === undefined) {
       const names = [...commands.map(commandPath), ...TOPICS.keys()];
       throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);

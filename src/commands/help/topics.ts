@@ -34,29 +34,35 @@ export function environmentVariables(): { name: string; value?: string; descript
   );
 }
 
-const ENVIRONMENT = `Environment
+/** Returns a text whose terms are laid out in this many columns. */
+type Topic = (width: number) => string;
+
+const environment: Topic = (width) => `Environment
 
 A flag overrides a variable, and both override the profile of the config file
 (see wfr help config). An empty variable counts as unset.
 
-${layOutTerms(Object.entries(VARIABLES), 26).join('\n')}
+${layOutTerms(Object.entries(VARIABLES), 26, width)}
 
 Example:
   export WFR_TOKEN_FILE=~/.secrets/workflows
 `;
 
-const INPUTS = `Inputs
+const INPUTS = [
+  ['customer=ACME', 'a string'],
+  ['amount:=12.50', 'any JSON value, sent unchanged'],
+  ['invoice@scan.pdf', 'a document; its media type comes from the file name'],
+  ["'raw@dump;type=text/csv'", 'a document of this media type'],
+  ['note@=note.txt', 'a string from a UTF-8 file'],
+  ['lines@:=lines.json', 'JSON from a file'],
+] as const;
+
+const inputs: Topic = (width) => `Inputs
 
 The first separator in an input decides its type; the value never does. Only a
 separator that begins with @ reads a file: name=$value sends any value.
 
-  name=text           a string                          customer=ACME
-  name:=json          any JSON value, sent unchanged    amount:=12.50
-  name@path           a document; the file name         invoice@scan.pdf
-                      decides the media type
-  name@path;type=T    a document of media type T        'raw@dump;type=text/csv'
-  name@=path          a string from a UTF-8 file        note@=note.txt
-  name@:=path         JSON from a file                  lines@:=lines.json
+${layOutTerms(INPUTS, 28, width)}
 
 The path - is standard input, once at most; ~/ is your home folder. In a name,
 escape =, :, @ and \\ with a backslash: a\\=b=c sets the input "a=b" to c. Write a
@@ -77,9 +83,9 @@ Examples:
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
-const EXIT_CODES = `Exit codes
+const exitCodes: Topic = (width) => `Exit codes
 
-${layOutTerms(EXIT_CODE_MEANINGS, 17).join('\n')}
+${layOutTerms(EXIT_CODE_MEANINGS, 17, width)}
 
 For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 the code that all of them have; else 3.
@@ -89,8 +95,8 @@ Example:
 `;
 
 /** Topics by name. */
-export const TOPICS: ReadonlyMap<string, string> = new Map([
-  ['inputs', INPUTS],
-  ['exit-codes', EXIT_CODES],
-  ['environment', ENVIRONMENT],
+export const TOPICS: ReadonlyMap<string, Topic> = new Map([
+  ['inputs', inputs],
+  ['exit-codes', exitCodes],
+  ['environment', environment],
 ]);

@@ -60,7 +60,7 @@ function narrow(text: string, width: number): string {
   const paragraphs = text.replace(/^(\S.*[^:\n])\n(?=\S)/gm, '$1 ').split('\n');
   return paragraphs
     .flatMap((line) =>
-      /^ {2}.*\bwfr |\\$/.test(line)
+      /^ {2}.*\bwfr |^ {4}\S/.test(line)
         ? [line]
         : line.startsWith(' ')
           ? wrapLines([line], width)

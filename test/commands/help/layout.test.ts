@@ -31,7 +31,7 @@ describe('help on a terminal', () => {
     async (...args) => {
       const given = args.filter((word) => word !== undefined);
       const lines = stripVTControlCharacters(await onTerminal(given, 40)).split('\n');
-      const long = lines.filter((line) => line.length > 40 && !/^ {2}.*\bwfr |\\$/.test(line));
+      const long = lines.filter((line) => line.length > 40 && !/^ {2}.*\bwfr |^ {4}\S/.test(line));
       expect(long.filter((line) => line.trim().includes(' '))).toEqual([]);
       const { stdout: plain } = await runCli(given);
       const blank = (text: readonly string[]) => text.filter((line) => line === '').length;
@@ -50,6 +50,14 @@ describe('help on a terminal', () => {
       expect(await onTerminal(['--color', 'never', ...given], 80)).toBe(plain);
     },
   );
+
+  test('in a window of 40 columns, the meaning of a term is below it, and an example keeps its lines', async () => {
+    const inputs = stripVTControlCharacters(await onTerminal(['help', 'inputs'], 40));
+    expect(inputs).toContain('\n  amount:=12.50\n      any JSON value, sent unchanged\n');
+    expect(inputs).toContain(" \\\n    'invoice@-;type=application/pdf' customer=ACME\n");
+    const exitCodes = stripVTControlCharacters(await onTerminal(['help', 'exit-codes'], 40));
+    expect(exitCodes).toContain('\n  65  the run finished, but its output\n      has no value at');
+  });
 
   test('headings are bold, and sentences that end with a colon are not', async () => {
     const bold = [...(await onTerminal(['help', 'exit-codes'], 80)).matchAll(/\u001b\[1m(.*?)\u001b\[22m/g)];
