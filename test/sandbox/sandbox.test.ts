@@ -350,13 +350,13 @@ describe('wfr sandbox --workflows', () => {
   test('wfr sandbox --workflows: --list names optional parameters apart', async () => {
     const { stdout } = await sandboxWith({ workflows: [declared] });
     expect(stdout).toBe(
-      "v9\n  wfr run w1 scan@document.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
+      "v9 (1.0s)\n  wfr run w1 scan@document.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
     );
   });
 
   test('wfr sandbox --workflows: --list shows the workflows of the file', async () => {
     const { stdout } = await sandboxWith({ workflows: [valid] });
-    expect(stdout).toBe("v9\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@document.pdf\n");
+    expect(stdout).toBe("v9 (1.0s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@document.pdf\n");
   });
 
   test.each<[unknown, string]>([

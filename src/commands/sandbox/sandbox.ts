@@ -22,9 +22,11 @@ import {
   type Workflow,
 } from '../../sandbox/workflow.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
+import { formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
+import { createStyle, hasColor, type Paint } from '../../view/presentation.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -36,6 +38,7 @@ export interface SandboxFlags {
   reject?: string;
   dropAnswer?: boolean;
   slow?: string;
+  color?: string;
 }
 
 /** What a command needs to use the sandbox. */
@@ -49,8 +52,11 @@ export async function sandbox(
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
   const { workflows, port } = options;
+  const output = flags.list === true ? context.stdout : context.stderr;
+  const { bold } = await createStyle(hasColor(flags.color, context.env, output));
+  const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
   if (flags.list === true) {
-    await context.stdout.write(workflows.map(describeWorkflow).join('\n'));
+    await output.write(workflows.map(describe).join('\n'));
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -66,7 +72,11 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
   };
-  const examples = examplesText(workflows, flags, context);
+  const list = shellCommand(
+    ['wfr', 'sandbox', ...toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile }), '--list'],
+    context.platform,
+  );
+  const examples = `${chooseExamples(workflows, context).map(describe).join('')}All workflows: ${bold(list)}\n`;
   try {
     return program === undefined
       ? await serve(settings, examples, context)
@@ -156,33 +166,35 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
 /** The document of the examples, where wfr's clone or package is the working folder. */
 const DOCUMENT = 'examples/invoice.pdf';
 
-/** Returns commands to try the sandbox with: two workflows, and the list of all. */
-function examplesText(
-  workflows: readonly Workflow[],
-  { workflows: file, fromProfile }: SandboxFlags,
-  { platform, cwd }: Context,
-): string {
-  const source = toArgs({ workflows: file, fromProfile });
-  const list = shellCommand(['wfr', 'sandbox', ...source, '--list'], platform);
+/** Returns two workflows to try: first one that needs no file, as its command works unchanged in any folder. */
+function chooseExamples(workflows: readonly Workflow[], { cwd }: Context): Workflow[] {
   const takesDocument = ({ parameters }: Workflow) =>
     [...(parameters?.values() ?? [])].some(({ type }) => type === 'document');
-  const hasDocument = existsSync(join(cwd, DOCUMENT));
-  // A command that needs no file works as it stands.
-  const shown = workflows
-    .slice(0, hasDocument ? 2 : undefined)
-    .sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)));
-  const text = [...shown.slice(0, 2).map(describeWorkflow), `All workflows: ${list}\n`].join('');
-  return hasDocument ? text.replaceAll('@document.pdf', `@${DOCUMENT}`) : text;
+  return workflows
+    .slice(0, hasDocument(cwd) ? 2 : undefined)
+    .sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)))
+    .slice(0, 2);
+}
+
+function hasDocument(cwd: string): boolean {
+  return existsSync(join(cwd, DOCUMENT));
 }
 
 /** Returns short lines, because commands are copied whole from narrow windows. */
-function describeWorkflow({ id, versionName, parameters = new Map(), failure }: Workflow): string {
+function describeWorkflow(
+  { id, versionName, steps, parameters = new Map(), failure }: Workflow,
+  slow: number,
+  bold: Paint,
+  { cwd }: Context,
+): string {
+  const ms = steps.reduce((sum, { duration }) => sum + duration, 0) * slow;
   const fails = failure?.when === undefined ? 'fails' : 'fails for some inputs';
+  const command = exampleCommand(id, parameters);
   const optional = optionalItems(parameters);
   const lines = [
-    sanitize(versionName),
+    `${sanitize(versionName)} (${formatDuration(ms)})`,
     failure && `  ${fails} at ${sanitize(failure.step)}`,
-    `  ${exampleCommand(id, parameters)}`,
+    `  ${bold(hasDocument(cwd) ? command.replaceAll('@document.pdf', `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];
   return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');

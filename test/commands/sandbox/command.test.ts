@@ -54,22 +54,23 @@ describe('sandbox -- command, in process', () => {
     const cwd = folderWith({ 'examples/invoice.pdf': '%PDF' });
     const options = { cwd, ...(terminal !== undefined && { terminal }) };
     const { stderr } = await start(command, options, () => Promise.resolve());
-    const [first, ...examples] = stderr.split('\n');
+    const marked = stderr.replaceAll('\u001b[1m', 'BOLD').replaceAll('\u001b[22m', 'END');
+    const [first, ...examples] = marked.split('\n');
     expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
       expect(examples).toEqual([
-        'greeting v1',
-        expect.stringMatching(/^ {2}wfr run \S+ name=text$/),
-        'invoice v3',
-        expect.stringMatching(/^ {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text$/),
-        'All workflows: wfr sandbox --list',
+        'greeting v1 (500ms)',
+        expect.stringMatching(/^ {2}BOLDwfr run \S+ name=textEND$/),
+        'invoice v3 (3.6s)',
+        expect.stringMatching(/^ {2}BOLDwfr run \S+ invoice@examples\/invoice\.pdf customer=textEND$/),
+        'All workflows: BOLDwfr sandbox --listEND',
         '',
       ]);
   });
 
   test('sandbox: where there is no example document, no command that is shown takes one', async () => {
     const { stderr } = await start(['bash'], { terminal: 80 }, () => Promise.resolve());
-    expect(stderr).toMatch(/\ngreeting v1\n.*\nfailing v1\n.*\n.*\nAll workflows: /);
+    expect(stderr).toMatch(/\ngreeting v1 .*\n.*\nfailing v1 .*\n.*\n.*\nAll workflows: /);
     expect(stderr).not.toContain('@');
   });
 

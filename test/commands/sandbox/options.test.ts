@@ -5,6 +5,7 @@ import { VirtualClock } from '../../helpers/clock.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { effort } from '../../helpers/effort.js';
 import { errorData } from '../../helpers/error-data.js';
+import { folderWith } from '../../helpers/files.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
 const LABELLED = [SLOW, 'label=x'];
@@ -64,8 +65,16 @@ describe('--fail-step', () => {
 
   test('wfr sandbox --fail-step: --list shows the forced failure', async () => {
     const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals']);
-    expect(stdout).toContain('invoice v3\n  fails at Check totals\n  wfr run ');
-    expect(stdout).toContain('slow v1\n  wfr run ');
+    expect(stdout).toContain('invoice v3 (3.6s)\n  fails at Check totals\n  wfr run ');
+    expect(stdout).toContain('slow v1 (1m)\n  wfr run ');
+  });
+
+  test('wfr sandbox --list: commands name the example document where it is there, and --slow changes their durations', async () => {
+    const cwd = folderWith({ 'examples/invoice.pdf': '%PDF' });
+    const { stdout } = await runCli(['sandbox', '--list', '--slow', '10'], { cwd });
+    expect(stdout).toMatch(
+      /^invoice v3 \(36s\)\n {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text\n/,
+    );
   });
 });
 
@@ -111,8 +120,8 @@ describe('--from-profile', () => {
   test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
     const { stdout } = await runCli(['sandbox', ...FLAGS, '--list'], { env });
     expect(stdout).toBe(
-      `order, purchase\n  wfr run ${ORDER} scan@document.pdf\n  optional: copy@document.pdf amount:=1\n` +
-        `\nfree\n  wfr run ${SLOW}\n`,
+      `order, purchase (1.0s)\n  wfr run ${ORDER} scan@document.pdf\n  optional: copy@document.pdf amount:=1\n` +
+        `\nfree (1.0s)\n  wfr run ${SLOW}\n`,
     );
   });
 
@@ -124,7 +133,7 @@ describe('--from-profile', () => {
       onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\nfree\n {2}wfr run .*\norder, purchase\n {2}wfr run .*\n {2}optional: .*\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\nfree .*\n {2}wfr run .*\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
