@@ -20,7 +20,9 @@ export interface Facts {
   code: ErrorCode;
   /** What happened, one line each. */
   summary: readonly string[];
-  /** The summary and the service's message as one text, equal for all runs with the same error. */
+  /** The summary of one of several runs, equal for all that have the same error. */
+  shared: readonly string[];
+  /** That, and the service's message, as one text. */
   text: string;
   /** How to fix it, one line each. */
   hints: readonly string[];
@@ -61,9 +63,10 @@ export class WfrError extends Error {
   ) {
     super(summary.join('\n'), options);
     this.name = new.target.name;
-    const text = [...summary, ...(further.serverMessage ? [further.serverMessage] : [])].join('\n');
+    const { shared = summary, serverMessage } = further;
+    const text = [...shared, ...(serverMessage ? [serverMessage] : [])].join('\n');
     const none = { hints: [], runMayExist: false, createdNothing: false, isTemporary: false };
-    this.facts = { code, summary, text, ...none, ...further };
+    this.facts = { code, summary, shared, text, ...none, ...further };
   }
 
   get code(): ErrorCode {

@@ -283,6 +283,6 @@ export function unreachableRun(
   const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const describe = (subject: string) => [`${subject} could not be read${duration}`, ...summary];
   const ending = code === 'output-not-written' ? code : 'unreachable';
-  const text = [...describe('the run'), ...(serverMessage ? [serverMessage] : [])].join('\n');
-  return new WfrError(ending, describe(`run ${id}`), { text, serverMessage, hints, isTemporary, response });
+  const shared = describe('the run');
+  return new WfrError(ending, describe(`run ${id}`), { shared, serverMessage, hints, isTemporary, response });
 }

@@ -40,9 +40,12 @@ export async function openReporter(
   let stopPainter = () => {};
   /** The last line of `continuation`. */
   let lastContinuation = '';
+  /** Why a request is sent again, if the last line says so. */
+  let lastCause = '';
 
   /** Prints a line, even with --quiet. */
   function notice(line: string): void {
+    lastCause = '';
     // A run does not fail because stderr cannot be written.
     void stderr.write(`${line}\n`);
   }
@@ -135,22 +138,31 @@ export async function openReporter(
       if (isNew(text)) warn(text);
     },
 
-    /** Prints an error the first time it occurs, as several runs may have the same one; unless errors are data. */
-    error(facts: Facts): void {
+    /** Prints an error, of several runs the first time that one of them has it; unless errors are data. */
+    error(facts: Facts, isOneOfSeveral = false): void {
       if (!presentation.showsErrors) return;
-      const text = errorText(facts, style, stderr);
+      const text = errorText(isOneOfSeveral ? { ...facts, summary: facts.shared } : facts, style, stderr);
       if (isNew(text)) notice(text);
     },
 
     /**
      * Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited, and `id` is given
-     * where there are several runs.
+     * where there are several runs. On a terminal, the cause is not repeated below itself, and stands for all runs.
      */
-    retrying(cause: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
-      const subject = id === undefined ? '' : `${sanitize(id)}: `;
-      const reason = sanitize(cause.facts.summary.join(', '));
+    retrying(error: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
+      const cause = sanitize(error.facts.summary.join(', ')) + detail;
+      const isRepeated = live && cause === lastCause;
+      if (isRepeated && id !== undefined) return;
+      const subject = live || id === undefined ? '' : `${sanitize(id)}: `;
       const count = tries === undefined ? '' : ` (${tries})`;
-      progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
+      const reason = isRepeated ? '' : `${subject}${cause}; `;
+      progress(`wfr: ${reason}retrying in ${formatDuration(delay)}${count}`);
+      lastCause = cause;
+    },
+
+    /** Prints what is waited for, unless the last line says why. */
+    waitingFor(host: string): void {
+      if (lastCause === '') info(`Waiting for ${host}`);
     },
 
     /** Prints the id of a run, with `detail`. */
@@ -225,7 +237,9 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
-      reporter.retrying(cause, delay, `${count}/${MAX_RESENDS}`, undefined, detail);
+      // A request that was incomplete has a limit of its own.
+      const tries = detail ? undefined : `${count}/${MAX_RESENDS}`;
+      reporter.retrying(cause, delay, tries, undefined, detail);
       reporter.runs?.waiting('Waiting to retry');
     },
     sending(sent, total, hasDocuments) {

@@ -39,7 +39,7 @@ const REASONS = [
 /** Returns the facts of an error with this text. */
 export function factsWith(text: string): Facts {
   const facts = { runMayExist: false, createdNothing: false, isTemporary: false, hints: [] };
-  return { ...facts, code: 'unreachable', summary: [text], text };
+  return { ...facts, code: 'unreachable', summary: [text], shared: [text], text };
 }
 
 type SampleResult = Pick<Outcome, 'id' | 'run' | 'state' | 'error'>;

@@ -93,7 +93,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   if (error?.code === 'interrupted') {
     if (!severalRuns) reporter.block([`Interrupted; the run ${isOver ? 'has ended' : continuesText(run)}.`]);
   } else if (error !== undefined) {
-    reporter.error(error);
+    reporter.error(error, severalRuns);
     if (error.code !== 'no-such-run' && state !== 'lost')
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {

@@ -44,9 +44,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     place.enter();
     return { place, outcome: pollOnce(id, plan.severalRuns ? id : undefined, session, place) };
   });
-  const cancelNotice = service.clock.after(NOTICE_DELAY, () =>
-    reporter.info(`Waiting for ${service.baseUrl.host}`),
-  );
+  const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
   const runs: Outcome[] = [];
   try {
@@ -78,8 +76,7 @@ async function show(
   const { id, run, error, thrown } = outcome;
   if (run === undefined) {
     if (error === undefined || error.code === 'internal') throw thrown;
-    reporter.error(error);
-    // Its message names the run.
+    reporter.error(error, severalRuns);
     if (severalRuns && error.code !== 'no-such-run' && reporter.presentation.showsErrors)
       reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { errorData } from '../../helpers/error-data.js';
 import {
@@ -18,10 +18,11 @@ import {
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 describe('status', () => {
-  const status = async (handler: Handler, args: readonly string[]) => {
+  const status = async (handler: Handler, args: readonly string[], options: CliOptions = {}) => {
     const clock = new VirtualClock();
     const service = await scriptedService(handler, { clock });
-    const result = await runCli(['status', ...args], { env: { WFR_BASE_URL: service.baseUrl }, clock });
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const result = await runCli(['status', ...args], { env, clock, ...options });
     return { ...result, ...service };
   };
 
@@ -147,13 +148,35 @@ describe('status', () => {
   test('status: after 3 s without a response, stderr says once which service it waits for', async () => {
     const clock = new VirtualClock();
     const { baseUrl } = await scriptedService((_request, reply) => {
+      clock.advance(7_000);
+      reply.send(200, aRun());
+    });
+    const { stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, clock });
+    expect(stderr).toBe(`Waiting for ${new URL(baseUrl).host}\n`);
+  });
+
+  test('status: after a line about a retry, stderr does not say which service it waits for', async () => {
+    const clock = new VirtualClock();
+    const { baseUrl } = await scriptedService((_request, reply) => {
       clock.advance(2_900);
       if (clock.now() - clock.start < 5_000) return reply.send(503);
       reply.send(200, aRun());
     });
     const { stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, clock });
-    expect(stderr.split('Waiting for ')).toHaveLength(2);
-    expect(stderr).toContain(`Waiting for ${new URL(baseUrl).host}\n`);
+    expect(stderr).toMatch(/^\S+ wfr: .* \(503\); retrying in 1\.0s \(1\/3\)\n$/);
+  });
+
+  test('status: on a terminal, the cause of several retries is printed once', async () => {
+    const answer: Handler = (_request, reply) => reply.send(503);
+    const one = await status(answer, ['a'], { terminal: 100 });
+    expect(one.stderr.split('with an error (503)')).toHaveLength(3);
+    expect(one.stderr).toMatch(
+      /\(503\); retrying in 1\.0s \(1\/3\).*\n.*wfr: retrying in 2\.0s \(2\/3\).*\n.*wfr: retrying in 4\.0s/,
+    );
+    const two = await status(answer, ['a', 'b'], { terminal: 100 });
+    expect(two.stderr.split('retrying in')).toHaveLength(2);
+    expect(two.stderr.split('with an error (503)')).toHaveLength(3);
+    expect(two.stderr).toContain('Run a could not be read.\nRun b could not be read.\n');
   });
 
   test('status: several runs are printed as a table, in the order of the arguments', async () => {
@@ -178,7 +201,8 @@ describe('status', () => {
     expect(stderr).toMatch(
       /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s \(1\/3\)$/m,
     );
-    expect(stderr).toContain('wfr: error: run b could not be read\n');
+    expect(stderr).toContain('wfr: error: the run could not be read\n');
+    expect(stderr).toContain('with an error (500)\nRun b could not be read.\n');
     expect(stderr).toContain('the service rejected the request (400)\nRun c could not be read.\n');
     expect(stderr).not.toContain('Run a');
     const one = await status(handler, ['b']);
