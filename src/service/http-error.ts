@@ -77,9 +77,10 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   if (status === 413 && isTrigger)
     return [`the service rejected a body of ${formatBytes(request.length)} as too large (413)`];
   if (status >= 500 || status === 408) return [`the service answered ${what} with an error (${status})`];
-  const isInvalid = isTrigger && (status === 400 || status === 422);
-  return [`the service rejected ${what} (${status})`, ...(isInvalid ? [INVALID_HINT] : [])];
+  const summary = `the service rejected ${what} (${status})`;
+  if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
+  const dryRun = 'wfr run --dry-run shows what would be sent.';
+  // A message about inputs says that the workflow was found.
+  if (/\binputs?\b/i.test(info.message ?? '')) return [summary, dryRun];
+  return [summary, `${dryRun} If the field of the workflow is wrong, choose it with --workflow-id-field.`];
 }
-
-const INVALID_HINT =
-  'wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.';

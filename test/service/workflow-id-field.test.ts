@@ -140,7 +140,7 @@ describe('run: rejections that are followed by another spelling', () => {
   ])('run: a 422 response with %j is final, and suggests --dry-run', async (body) => {
     const { stderr, exitCode, count } = await posts(422, body);
     expect({ exitCode, count }).toEqual({ exitCode: 5, count: 1 });
-    expect(stderr).toContain('--dry-run shows what would be sent');
+    expect(stderr).toContain('  wfr run --dry-run shows what would be sent.\n');
   });
 
   test('batch: a 400 without a message takes one request for each row', async () => {
