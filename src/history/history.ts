@@ -99,6 +99,11 @@ export function openHistory(context: Context) {
       return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
     },
 
+    /** Returns the base URL at which a run was triggered, if the history can be read soon. */
+    async serviceOf(id: string): Promise<string | undefined> {
+      return (await inTime(readRuns(), [])).find((run) => run.id === id)?.baseUrl;
+    },
+
     /** Returns why an existing history is skipped: others could have planted it. */
     findRisk: async () => log && findFolderRisk(log.path, log.uid),
   };

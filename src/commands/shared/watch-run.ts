@@ -85,11 +85,21 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       if (options.stopAtFirst) break;
     }
   } catch (error) {
-    thrown = error instanceof WfrError && error.code === 'no-such-run' ? (lost ?? error) : error;
+    const isMissing = error instanceof WfrError && error.code === 'no-such-run';
+    thrown = isMissing ? (lost ?? (await withService(error, id, session))) : error;
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
   return withError(thrown, { id, workflowId: undefined, run, startedAt, durationMs });
+}
+
+/** Returns the error of a run that the service does not know, with the service at which the history has it. */
+async function withService(error: WfrError, id: string, { history, service }: Session) {
+  const triggeredAt = await history.serviceOf(id);
+  if (triggeredAt === undefined || triggeredAt === service.baseUrl.href) return error;
+  const { code, facts } = error;
+  const hint = `It was triggered at another service: --base-url ${triggeredAt}`;
+  return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
 }
 
 /** Returns the outcome with what was thrown, if anything was, and with the state that follows. */

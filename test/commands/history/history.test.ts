@@ -359,6 +359,23 @@ describe('history: @last', () => {
     expect(service.requests).toEqual([]);
   });
 
+  test.each(['status', 'watch'])(
+    '%s: where the service does not know a run, the error names the service that triggered it',
+    async (command) => {
+      const { env, wfr } = await startHistorySandbox();
+      const id = (await wfr('run', '-d', SLOW, 'label=x')).stdout.trim();
+      const service = await scriptedService((_request, reply) => reply.send(404, ''));
+      const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
+      const { exitCode, stderr } = await runCli([command, id], { env: elsewhere });
+      expect(exitCode).toBe(5);
+      expect(stderr).toContain(
+        `the service has no run ${id} (404)\n  It was triggered at another service: --base-url ${env.WFR_BASE_URL}\n`,
+      );
+      const unknown = await runCli([command, 'run-9'], { env: elsewhere });
+      expect(unknown.stderr).toContain('  Check the id, and the base URL: ');
+    },
+  );
+
   test('run: a home folder that does not exist is not made, and -v says that the history is not written', async () => {
     const { env } = await startTestSandbox();
     const home = join(temporaryFolder(), 'none');
