@@ -152,7 +152,7 @@ async function hasContent(path: string, file: FileToSave): Promise<boolean> {
 
 async function assertAbsent(path: string): Promise<void> {
   const stats = await promises.lstat(path).catch(() => undefined);
-  if (stats !== undefined) throw Object.assign(new Error('it already exists'), { code: 'EEXIST' });
+  if (stats !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
 }
 
 const MAX_LENGTH = 100;

@@ -5,7 +5,6 @@ import { type FurtherFacts, WfrError } from '../errors.js';
 /** Plainer words than those of the system, which speaks of directories and devices. */
 const MESSAGES: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is exceeded',
-  EEXIST: 'it already exists',
   EIO: 'the disk reported an input/output error',
   EISDIR: 'it is a folder',
   ENOENT: 'no such file',
@@ -22,10 +21,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
 }
 
-/** Returns why a system call failed, with the code in parentheses: `no such file (ENOENT)`. */
+/** Returns why a system call failed, with the code of a fault in parentheses: `no such file (ENOENT)`. */
 export function describeSystemError(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
+  if (code === 'EEXIST') return 'it already exists';
   const ofSystem = [...getSystemErrorMap().values()].find(([name]) => name === code);
   const message = MESSAGES[code] ?? ofSystem?.[1];
   return message === undefined ? code : `${message} (${code})`;

@@ -280,7 +280,7 @@ describe('--save-documents', () => {
     expect(refused.exitCode).toBe(74);
     expect(JSON.parse(refused.stdout)).toEqual(output);
     expect(refused.stderr).toContain(
-      `wfr: error: cannot write ${join('out', 'b.txt')}: it already exists (EEXIST)\n  Choose another folder, or overwrite it with --force.\n`,
+      `wfr: error: cannot write ${join('out', 'b.txt')}: it already exists\n  Choose another folder, or overwrite it with --force.\n`,
     );
     expect(refused.stderr).toContain('Run run-1 has ended.\n');
     const suggested = ['watch', '--save-documents', join('out', 'run-1'), 'run-1'];
@@ -502,7 +502,7 @@ describe('--save-documents', () => {
     const world = { env: { WFR_BASE_URL: CLOSED_URL }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
-    expect(stderr).toContain('wfr: error: --save-documents file: it already exists (EEXIST)\n');
+    expect(stderr).toContain('wfr: error: --save-documents file: it already exists\n');
     expect(exitCode).toBe(2);
   });
 

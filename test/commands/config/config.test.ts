@@ -100,7 +100,7 @@ describe('config init', () => {
       expect({ exitCode, stdout, stderr }).toEqual({
         exitCode: 2,
         stdout: '',
-        stderr: `wfr: error: the config file ${path}: it already exists (EEXIST)\n`,
+        stderr: `wfr: error: the config file ${path}: it already exists\n`,
       });
     }
     expect([readFileSync(full, 'utf8'), readFileSync(empty, 'utf8')]).toEqual(['mine', '']);
