@@ -126,7 +126,8 @@ async function giveName(hidden: string, path: string, context: Context): Promise
   } catch (error) {
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
-    await assertAbsent(path);
+    const stats = await promises.lstat(path).catch(() => undefined);
+    if (stats !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
     return renameFile(hidden, path, context);
   }
   await promises.rm(hidden);
@@ -148,11 +149,6 @@ async function hasContent(path: string, file: FileToSave): Promise<boolean> {
   } finally {
     await handle.close();
   }
-}
-
-async function assertAbsent(path: string): Promise<void> {
-  const stats = await promises.lstat(path).catch(() => undefined);
-  if (stats !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
 }
 
 const MAX_LENGTH = 100;
