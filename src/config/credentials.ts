@@ -5,6 +5,7 @@
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, UsageError, WfrError } from '../errors.js';
+import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
 import { checkWriters, formatMode, isForeign } from '../platform/ownership.js';
@@ -198,7 +199,6 @@ async function readTokenFile(
   context: Context,
   warnings: string[],
 ): Promise<string> {
-  const { readBytes } = await import('../inputs/files.js');
   if (location.path === '-' && context.stdin.isTTY === true) {
     const { readHiddenLine } = await import('../platform/hidden-line.js');
     return readHiddenLine('Access token', context);

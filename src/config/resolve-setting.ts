@@ -1,6 +1,7 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import { dirname } from 'node:path';
 import { collectUsageErrors, InputError, UsageError } from '../errors.js';
+import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { parseDuration } from '../text/quantity.js';
@@ -97,7 +98,6 @@ export async function readSettingFile(
   if (path === undefined || source === undefined) return undefined;
   const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
   if (path === '-') throw new UsageError([`${name}: the path of a file is required`]);
-  const { readBytes } = await import('../inputs/files.js');
   const { context } = sources;
   const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
     throw error instanceof InputError ? new UsageError([`${name}: ${error.message}`]) : error;

@@ -1,6 +1,7 @@
 /** Where the service is and how to connect to it: base URL, proxy, headers. */
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import { readSystemCertificates } from '../platform/system-certificates.js';
 import type { ProxyServer, TlsSettings } from '../service/connect.js';
 import { toArgs } from '../text/shell-quote.js';
 import { baseUrlProblem, isLoopback, parseUrl, portOf, redactUrl, stripBrackets } from '../text/url.js';
@@ -53,10 +54,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
   const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
   return {
     ...(await readTlsFiles?.(sources)),
-    async readSystemCertificates() {
-      const { readSystemCertificates } = await import('../platform/system-certificates.js');
-      return readSystemCertificates(sources.context);
-    },
+    readSystemCertificates: () => readSystemCertificates(sources.context),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Mismatch, Parameters, ParameterType } from '../parameters/declarat
 import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
 import { decodeString } from '../text/json/members.js';
+import { jsonTypeOf } from '../text/json/pointer.js';
 import { shellCommand } from '../text/shell-quote.js';
 import {
   type ColumnHeader,
@@ -106,21 +107,6 @@ function kindOf(parts: readonly Part[], expected: ParameterType | undefined): In
   if (isDocument)
     return { type: 'document', mediaType: parseDataUriHead(latin1(json.subarray(1)))?.mediaType };
   return expected === 'document' ? kindOfString(json) : { type };
-}
-
-/** The types of JSON by the first byte of a value; any other one begins a number. */
-const TYPES: Readonly<Record<string, 'object' | 'array' | 'string' | 'boolean' | 'null'>> = {
-  '{': 'object',
-  '[': 'array',
-  '"': 'string',
-  t: 'boolean',
-  f: 'boolean',
-  n: 'null',
-};
-
-/** Returns the type of a valid JSON value (UTF-8), which no white space precedes. */
-export function jsonTypeOf([first = 0]: Uint8Array) {
-  return TYPES[String.fromCharCode(first)] ?? 'number';
 }
 
 /** Returns what a string is where a document is expected: the user may have encoded it already. */

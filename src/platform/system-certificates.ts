@@ -1,4 +1,4 @@
-/** The certificate authorities that the operating system trusts. Loaded only for a server whose issuer Node does not know. */
+/** The certificate authorities that the operating system trusts. Read only for a server whose issuer Node does not know. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from './context.js';

@@ -9,7 +9,6 @@ import type { ServiceEvents } from '../service/service.js';
 import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
-import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { errorText } from './errors/print-error.js';
 import { createStyle, LIVE_MARGIN, type Paint, type Presentation } from './presentation.js';
 import type {
@@ -126,11 +125,6 @@ export async function openReporter(
     /** Prints a line, with --verbose. */
     debug(line: string): void {
       if (presentation.verbose) notice(style.dim(line));
-    },
-
-    /** Prints the closing block of a batch, even with --quiet. */
-    batchSummary(summary: BatchSummary): void {
-      notice(formatBatchSummary(summary, style, stderr.columns).join('\n'));
     },
 
     /** Prints a warning the first time it is given. */

@@ -14,6 +14,7 @@ import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
+import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
@@ -164,8 +165,10 @@ async function sendRows(
   const fact = isContinued
     ? `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`
     : `took ${formatDuration(context.clock.monotonic() - started)}`;
-  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
-    reporter.batchSummary(log.rows.known === 0 ? summary : { ...summary, fact });
+  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) {
+    const shown = log.rows.known === 0 ? summary : { ...summary, fact };
+    reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
+  }
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);

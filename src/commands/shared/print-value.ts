@@ -1,11 +1,16 @@
 /** --get: prints one value of a run. */
 
 import { WfrError } from '../../errors.js';
-import { jsonTypeOf } from '../../inputs/check-declared.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { formatJson, rawString } from '../../text/json/format-json.js';
 import { listNames } from '../../text/json/members.js';
-import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
+import {
+  countElements,
+  followPointer,
+  jsonTypeOf,
+  type PointerTarget,
+  pointerOf,
+} from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { isCiLog } from '../../view/presentation.js';

@@ -54,3 +54,18 @@ function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   });
   return child;
 }
+
+/** The types of JSON by the first byte of a value; any other one begins a number. */
+const TYPES: Readonly<Record<string, 'object' | 'array' | 'string' | 'boolean' | 'null'>> = {
+  '{': 'object',
+  '[': 'array',
+  '"': 'string',
+  t: 'boolean',
+  f: 'boolean',
+  n: 'null',
+};
+
+/** Returns the type of a valid JSON value (UTF-8), which no white space precedes. */
+export function jsonTypeOf([first = 0]: Uint8Array) {
+  return TYPES[String.fromCharCode(first)] ?? 'number';
+}
