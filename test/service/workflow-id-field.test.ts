@@ -143,6 +143,11 @@ describe('run: rejections that are followed by another spelling', () => {
     expect(stderr).toContain('  wfr run --dry-run shows what would be sent.\n');
   });
 
+  test('run: a message about an input that names the field suggests --workflow-id-field', async () => {
+    const { stderr } = await posts(422, { message: 'Invalid input: workflowId is required' });
+    expect(stderr).toContain('choose it with --workflow-id-field');
+  });
+
   test('batch: a 400 without a message takes one request for each row', async () => {
     const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
