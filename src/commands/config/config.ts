@@ -7,6 +7,7 @@ import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../c
 import {
   type ConfigLocation,
   chooseProfile,
+  loadConfig,
   locateConfig,
   type Profile,
   readConfigBytes,
@@ -18,6 +19,7 @@ import {
   type SettingName,
   settingValues,
 } from '../../config/resolve-setting.js';
+import { findProxy } from '../../config/service.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
@@ -28,7 +30,7 @@ import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../plat
 import { describeSystemError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
-import { redactUrl } from '../../text/url.js';
+import { parseUrl, redactUrl } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
@@ -87,11 +89,14 @@ function stateOf(path: string): string {
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
   const settings = resolveEffectiveSettings({ flags, profile, context });
-  const state = stateOf(path);
+  const file = { name: 'configFile', values: [{ value: path, source: stateOf(path) }] };
+  const profiles = Object.keys((await loadConfig(context))?.content.profiles ?? {});
+  const names = profiles.length > 0 ? `profiles ${profiles.join(', ')}` : stateOf(path);
+  const head = `Config file: ${path} (${names})`;
   await context.stdout.write(
     flags.json === true
-      ? asJson([{ name: 'configFile', values: [{ value: path, source: state }] }, ...settings])
-      : asText(settings, path, state, await openLayout(flags.color, context)),
+      ? asJson([file, ...settings])
+      : asText(head, settings, path, await openLayout(flags.color, context)),
   );
   return ExitCode.ok;
 }
@@ -104,30 +109,31 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-/** Where the values begin, unless the name of a workflow is longer. */
-const NAME_WIDTH = 17;
+/** The most columns before the values, unless the name of a workflow is longer. */
+const MAX_NAME_WIDTH = 24;
 
 /** Returns `name value (source)` for each setting, and below it what it overrides. Nothing is cut. */
 function asText(
+  head: string,
   settings: readonly EffectiveSetting[],
   path: string,
-  state: string,
   { style, width }: Layout,
 ): string {
-  const lines = settings.flatMap(({ name, values }) =>
-    values.map(({ value, source }, index) => {
-      const label = index === 0 ? name.replace(/^workflows\..*\.parameters\./, '  ') : '  overrides';
+  const labelOf = ({ name }: EffectiveSetting) => name.replace(/^workflows\..*\.parameters\./, '  ');
+  const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(...settings.map((one) => labelOf(one).length)));
+  const lines = settings.flatMap((setting) =>
+    setting.values.map(({ value, source }, index) => {
+      const label = index === 0 ? labelOf(setting) : '  overrides';
       const [place, line] = source.split(` in ${path}:`);
       const end = style.dim(sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`));
       const isUsed = index === 0 && source !== 'default';
       const text = isUsed ? sanitize(value) : style.dim(sanitize(value));
-      return `${sanitize(label.padEnd(NAME_WIDTH))} ${text} ${end}`;
+      return `${sanitize(label.padEnd(nameWidth))} ${text} ${end}`;
     }),
   );
   const unset = settings.filter(({ values }) => values.length === 0);
   const names = unset.map(({ name, whyUnset }) => name + (whyUnset === undefined ? '' : ` (${whyUnset})`));
-  const head = `Config file: ${sanitize(path)} (${state})`;
-  const text = wrapLines([head, ...lines, `Not set: ${names.join(', ') || 'nothing'}`], width);
+  const text = wrapLines([sanitize(head), ...lines, `Not set: ${names.join(', ') || 'nothing'}`], width);
   return text.map((line) => `${line}\n`).join('');
 }
 
@@ -181,9 +187,27 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   const settings = names.flatMap((name) => {
     if (name === 'tokenFile') return [tokenSetting(sources)];
     if (name === 'workflows') return profile === undefined ? [] : workflowSettings(profile);
-    return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
+    if (name === 'tokenCommand') return [];
+    const plain = plainSetting(name, sources);
+    return name === 'baseUrl' ? [plain, ...connectionSettings(plain, sources)] : [plain];
   });
   return [{ name: 'profile', values: chosen }, ...settings];
+}
+
+/** Returns the proxy that requests to the base URL take, and the names of the headers of --header. */
+function connectionSettings({ values }: EffectiveSetting, { flags, context }: ServiceSources) {
+  const url = parseUrl(values[0]?.value ?? '');
+  const proxy = url && findProxy(url, context.env);
+  const value = `${proxy?.protocol}//${proxy?.hostname}:${proxy?.port}`;
+  // A text without a colon may be a secret.
+  const headers = (flags.header ?? []).flatMap((text) => /^[^:]+(?=:)/.exec(text) ?? []);
+  return [
+    { name: 'proxy', values: proxy ? [{ value, source: proxy.variable }] : [] },
+    {
+      name: 'headers',
+      values: headers.length > 0 ? [{ value: `${headers.join(', ')} (hidden)`, source: '--header' }] : [],
+    },
+  ];
 }
 
 function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {

@@ -62,6 +62,8 @@ describe('wfr config show', () => {
       configFile: { value: path, source: 'exists' },
       profile: { value: 'prod', source: `defaultProfile in ${path}:2` },
       baseUrl: at('https://h.example/v1', 5),
+      proxy: { value: null, source: 'default' },
+      headers: { value: null, source: 'default' },
       allowHttp: at('false', 6),
       token: {
         value: '(hidden, printed by pass …)',
@@ -92,6 +94,29 @@ describe('wfr config show', () => {
     expect((await shown([], env)).settings.token).toMatchObject({ value: '(hidden)', source: 'WFR_TOKEN' });
   });
 
+  test('config show: the proxy of the base URL is shown without its password', async () => {
+    const env = { HTTPS_PROXY: 'http://me:secret-4711@proxy.example:3128' };
+    const { settings } = await shown([], env);
+    expect(settings.proxy).toEqual({ value: 'http://proxy.example:3128', source: 'HTTPS_PROXY' });
+    expect((await shown([], { ...env, NO_PROXY: 'h.example' })).settings.proxy.value).toBe(null);
+    expect((await shown(['--profile', 'bare'], env)).settings.proxy.value).toBe(null);
+  });
+
+  test('config show: the names of headers are shown, and nothing of a header without a name', async () => {
+    const flags = ['-H', 'X-Team: secret-4711', '-H', 'X-Trace:1', '-H', 'secret-4712'];
+    const { settings } = await shown(flags);
+    expect(settings.headers).toEqual({ value: 'X-Team, X-Trace (hidden)', source: '--header' });
+  });
+
+  test('config show: the profiles of the file are named, and values begin in the same column', async () => {
+    const workflows = { 'long-name': UUID };
+    const world = writeTestConfig({ profiles: { prod: { workflows }, bare: {} } }, {});
+    const { stdout } = await runCli(['config', 'show', '--profile', 'prod'], world);
+    expect(stdout).toMatch(/^Config file: .* \(profiles prod, bare\)\n/);
+    expect(stdout).toMatch(/\nprofile {13}prod /);
+    expect(stdout).toContain(`\nworkflows.long-name ${UUID} `);
+  });
+
   test('config show: an empty profile leaves the defaults', async () => {
     const { settings } = await shown(['--profile', 'bare']);
     const fromDefault = (value: string | null) => ({ value, source: 'default' });
@@ -111,7 +136,7 @@ describe('wfr config show', () => {
     expect(exitCode).toBe(0);
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
-    expect(stdout).toMatch(/\nNot set: profile, baseUrl, token, headerFile, .*\n$/);
+    expect(stdout).toMatch(/\nNot set: profile, baseUrl, proxy, headers, token, headerFile, .*\n$/);
   });
 
   test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
@@ -161,7 +186,7 @@ describe('wfr config show', () => {
       `token (hidden, in ${world.path}) (--token-file)`,
     );
     const { stdout } = await runCli(['config', 'show', '--no-token'], world);
-    expect(stdout).toContain('Not set: token (--no-token), ');
+    expect(stdout).toContain('Not set: proxy, headers, token (--no-token), ');
   });
 
   test.each([120, 80, 40])(
