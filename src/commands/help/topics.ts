@@ -49,12 +49,12 @@ Example:
 `;
 
 const INPUTS = [
-  ['customer=ACME', 'a string'],
-  ['amount:=12.50', 'any JSON value, sent unchanged'],
-  ['invoice@scan.pdf', 'a document; its media type comes from the file name'],
-  ["'raw@dump;type=text/csv'", 'a document of this media type'],
-  ['note@=note.txt', 'a string from a UTF-8 file'],
-  ['lines@:=lines.json', 'JSON from a file'],
+  ['name=text', 'a string: customer=ACME'],
+  ['name:=json', 'any JSON value, sent unchanged: amount:=12.50'],
+  ['name@path', 'a document, its type from the file name: invoice@scan.pdf'],
+  ['name@path;type=T', "a document of media type T: 'raw@dump;type=text/csv'"],
+  ['name@=path', 'a string from a UTF-8 file: note@=note.txt'],
+  ['name@:=path', 'JSON from a file: lines@:=lines.json'],
 ] as const;
 
 const inputs: Topic = (width) => `Inputs
@@ -62,7 +62,7 @@ const inputs: Topic = (width) => `Inputs
 The first separator in an input decides its type; the value never does. Only a
 separator that begins with @ reads a file: name=$value sends any value.
 
-${layOutTerms(INPUTS, 28, width)}
+${layOutTerms(INPUTS, 20, width)}
 
 The path - is standard input, once at most; ~/ is your home folder. In a name,
 escape =, :, @ and \\ with a backslash: a\\=b=c sets the input "a=b" to c. Write a

@@ -53,7 +53,7 @@ describe('help on a terminal', () => {
 
   test('in a window of 40 columns, the meaning of a term is below it, and an example keeps its lines', async () => {
     const inputs = stripVTControlCharacters(await onTerminal(['help', 'inputs'], 40));
-    expect(inputs).toContain('\n  amount:=12.50\n      any JSON value, sent unchanged\n');
+    expect(inputs).toContain('\n  name:=json\n      any JSON value, sent unchanged:\n      amount:=12.50\n');
     expect(inputs).toContain(" \\\n    'invoice@-;type=application/pdf' customer=ACME\n");
     const exitCodes = stripVTControlCharacters(await onTerminal(['help', 'exit-codes'], 40));
     expect(exitCodes).toContain('\n  65  the run finished, but its output\n      has no value at');
