@@ -258,10 +258,10 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
           return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
         open(running, 'running', 6),
-        open(waiting, 'waiting', 9),
+        open(waiting, 'waiting', 8),
       ],
       [[wait === undefined ? '' : waitText(wait, now), 1]],
-      [[msPerRow === undefined ? '' : rateText(msPerRow), 8]],
+      [[msPerRow === undefined ? '' : rateText(msPerRow), 9]],
       [
         [wholeSeconds(elapsed), left ? 7 : 3],
         [estimateText(left), 3],
@@ -299,10 +299,10 @@ function waitText({ status, until }: NonNullable<BatchCounts['wait']>, now: numb
   return until > now ? `${service}: waiting ${wholeSeconds(until - now + 999)}` : service;
 }
 
-/** Returns `20/s`, or `4.5/min` where a row takes longer than a second. */
+/** Returns `1,200/min` or `4.5/min`. */
 function rateText(msPerRow: number): string {
-  const [rate, unit] = msPerRow <= 1_000 ? [1_000 / msPerRow, 's'] : [60_000 / msPerRow, 'min'];
-  return `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/${unit}`;
+  const perMinute = 60_000 / msPerRow;
+  return `${perMinute >= 10 ? formatCount(Math.round(perMinute)) : perMinute.toFixed(1)}/min`;
 }
 
 /** Returns the time (ms) that what is left takes at the same pace, `since` ms after the last was done; undefined if none. */

@@ -195,12 +195,12 @@ describe('live line', () => {
 
   test.each([
     [
-      118,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  20/s  1m, about 6m 30s left',
+      123,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1,204/min  1m, about 6m 30s left',
     ],
     [
-      117,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  20/s  1m, about 6m 30s left',
+      122,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1m, about 6m 30s left',
     ],
     [98, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, about 6m 30s left'],
     [94, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  about 6m 30s left'],
@@ -241,7 +241,7 @@ describe('live line', () => {
 
   test.each([
     [
-      117,
+      122,
       '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running, 26 waiting  service busy (503): waiting 4s  12s',
     ],
     [77, '█░░░░░░░░░░░  3/30  1 finished, 2 failed  service busy (503): waiting 4s  12s'],
