@@ -154,7 +154,6 @@ async function sendRows(
     total,
     notes: run.notes(),
     results: file === undefined ? [] : [file.name],
-    hasPage: flags.report?.some((report) => report.startsWith('html=')),
     command: nextCommand(args, flags, context),
     isBatch: true,
     isLimited: unsent > 0,

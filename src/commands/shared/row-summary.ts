@@ -15,8 +15,6 @@ export interface SummaryFacts {
   notes: readonly string[];
   /** The files that have their outcomes, for the command that shows all of them; none where it is not said. */
   results: readonly string[];
-  /** Whether the same command writes a page of all rows. */
-  hasPage?: boolean | undefined;
   /** Whether it is the run of `run --once`. */
   isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
@@ -29,7 +27,7 @@ export interface SummaryFacts {
 
 /** Returns the summary of rows. */
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
-  const { total = 0, notes, results, hasPage } = facts;
+  const { total = 0, notes, results } = facts;
   const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
   const counts = countWords(
     [...rows.counts(), unseen].map(([state, count]) => [wordOf(shownState(state)), count]),
@@ -43,13 +41,8 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
   }));
   const next = nextSteps(rows, total, facts);
-  const hasLook = counts.length > 0 && (reasons.length > 0 ? hasPage !== true : next.length === 0);
-  return {
-    counts,
-    reasons,
-    notes,
-    next: [...next, ...(hasLook ? lookSteps(results, reasons.length > 0) : [])],
-  };
+  const hasLook = counts.length > 0 && (reasons.length > 0 || next.length === 0);
+  return { counts, reasons, notes, next: [...next, ...(hasLook ? lookSteps(results) : [])] };
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
@@ -64,8 +57,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     .map((state) => wordOf(shownState(state)))
     .reverse()
     .join(' and ');
-  const writer = `the wfr ${isOnce ? 'run' : 'batch'} command that wrote these results`;
-  const same = isBatch ? 'the same command' : writer;
+  const same = isBatch ? 'the same command' : `the same wfr ${isOnce ? 'run' : 'batch'} command`;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
@@ -106,14 +98,11 @@ function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
 /** Files that a command is printed with at most. */
 const MAX_FILES = 3;
 
-/** Returns how to see more of the rows of results files: the outputs, or where there are reasons a page of all rows. */
-function lookSteps(files: readonly string[], hasReasons: boolean): NextStep[] {
-  const [first] = files;
-  if (first === undefined || files.length > MAX_FILES) return [];
-  const page = `html=${first.replace(/\.jsonl?$/, '')}.html`;
-  const flags = hasReasons ? ['--report', page] : ['-o', 'csv'];
-  const text = hasReasons ? 'To write a page of all rows' : 'To see the outputs';
-  return [{ text, command: shellCommand(['wfr', 'results', ...files, ...flags]) }];
+/** Returns how to see the rows of results files. */
+function lookSteps(files: readonly string[]): NextStep[] {
+  if (files.length === 0 || files.length > MAX_FILES) return [];
+  const command = shellCommand(['wfr', 'results', ...files, '-o', 'csv']);
+  return [{ text: 'To see the outputs', command }];
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */

@@ -563,13 +563,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 To run failed and rejected rows again, once corrected: ${command} --retry-failed
-To write a page of all rows: wfr results out.jsonl --report html=out.html
+To see the outputs: wfr results out.jsonl -o csv
 `);
-  });
-
-  test('batch: with a page of all rows requested, the closing block names no command that writes one', async () => {
-    const { stderr } = await runMixed({}, ['--report', 'html=page.html']);
-    expect(stderr).toMatch(/To run failed and rejected rows again.*\n$/);
   });
 
   test.each([120, 80, 40])(
@@ -748,7 +743,5 @@ test('batch: a command of the closing block that is wider than the window is one
     terminal: 40,
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
-  expect(stderr).toContain(
-    "To write a page of all rows:\n  wfr results 'results of today.jsonl' --report 'html=results of today.html'\n",
-  );
+  expect(stderr).toContain("To see the outputs:\n  wfr results 'results of today.jsonl' -o csv\n");
 });
