@@ -6,6 +6,7 @@ import { statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
+import { isUuid } from '../text/url.js';
 import { wrapLines } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
 import { ageText } from './summary.js';
@@ -92,6 +93,19 @@ function cutText(text: string, width: number, atStart = false): string {
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
 export { textWidth };
 
+/** The columns that a workflow and a label need. */
+const ROOM_FOR_BOTH = 60;
+
+/** Returns the workflow and the label, or in a narrow window the label alone; a workflow without a name is told by the start of its UUID. */
+export function runName(
+  { workflow = '', workflowName, version, label }: Partial<PastRun> & { workflowName?: string | undefined },
+  width: number,
+): string {
+  if (label && width > 0 && width < ROOM_FOR_BOTH) return label;
+  const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
+  return label ? `${name}: ${label}` : name;
+}
+
 /** A run as a table shows it: as the service knows it, once that was seen, and as the history does. */
 export interface ListedRun {
   id: string;
@@ -122,15 +136,18 @@ export function layOutRuns(
     },
     { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },
     {
-      header: 'AGE',
-      text: ({ run }) => ageText(run?.createdAt, now)?.replace(' ago', '') ?? '',
+      header: 'NAME',
+      text: ({ past, workflow, run }) => {
+        const version = run?.versionName ?? past?.version;
+        return cell(runName({ ...past, workflowName: workflow, version }, width));
+      },
+      isOptional: true,
+      isCutAtStart: runs.some(({ past }) => past?.label),
     },
     {
-      header: 'NAME',
-      text: ({ past, workflow, run }) =>
-        cell(past?.label ?? workflow ?? run?.versionName ?? past?.version ?? ''),
+      header: 'AGE',
+      text: ({ run }) => ageText(run?.createdAt, now)?.replace(' ago', '') ?? '',
       isOptional: true,
-      isCutAtStart: true,
     },
   ];
   const [header = '', ...lines] = layOutTable(runs, columns, { style, width });

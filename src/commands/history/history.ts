@@ -10,7 +10,6 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
-import { isUuid } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
@@ -20,7 +19,7 @@ import {
   statusPaint,
 } from '../../view/presentation.js';
 import { ageText } from '../../view/summary.js';
-import { type Column, layOutTable } from '../../view/table.js';
+import { type Column, layOutTable, runName } from '../../view/table.js';
 import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
@@ -140,6 +139,7 @@ function formatRuns(
 ): string {
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
+  const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: ({ id }) => cell(shorten(id)) },
     {
@@ -147,28 +147,19 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'NAME', text: (run) => cell(nameInList(run, layout)), isCutAtStart: true },
+    {
+      header: 'NAME',
+      text: (run) => cell(runName(run, layout.width)),
+      isCutAtStart: runs.some(({ label }) => label),
+    },
+    ...(hasServices(runs) ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',
       isOptional: true,
     },
   ];
-  if (hasServices(runs)) {
-    const text = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
-    columns.push({ header: 'SERVICE', text, isOptional: true });
-  }
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;
-}
-
-/** The columns that a workflow and a label need. */
-const ROOM_FOR_BOTH = 60;
-
-/** Returns the workflow and the label, or in a narrow window the label alone; a workflow without a name is told by the start of its UUID. */
-function nameInList({ workflow, workflowName, version, label }: ListedRun, { width }: Layout): string {
-  if (label && width > 0 && width < ROOM_FOR_BOTH) return label;
-  const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
-  return label ? `${name}: ${label}` : name;
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

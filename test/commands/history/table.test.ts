@@ -119,7 +119,7 @@ describe('history: the table', () => {
       { id: 'b', baseUrl: 'https://other.example.com/' },
     ]);
     const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
-    expect(stripVTControlCharacters(await shown(60))).toMatch(/NAME +AGE +SERVICE/);
+    expect(stripVTControlCharacters(await shown(60))).toMatch(/NAME +SERVICE +AGE/);
     expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +NAME.*\n.*\n.* {2}…\S*5\.pdf/);
   });
 

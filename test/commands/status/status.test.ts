@@ -184,8 +184,8 @@ describe('status', () => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
     const { stdout } = await status(handler, ['c', 'a', 'b']);
-    const lines = ['c', 'a', 'b'].map((id) => `${id}   RUNNING  1/4    now  v1\n`);
-    expect(stdout).toBe(['ID  STATUS   STEPS  AGE  NAME\n', ...lines].join(''));
+    const lines = ['c', 'a', 'b'].map((id) => `${id}   RUNNING  1/4    v1    now\n`);
+    expect(stdout).toBe(['ID  STATUS   STEPS  NAME  AGE\n', ...lines].join(''));
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });

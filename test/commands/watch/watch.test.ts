@@ -203,13 +203,13 @@ describe('watch: several runs', () => {
     const { stdout, exitCode } = await watchAll('a', 'b');
     expect(exitCode).toBe(0);
     expect(stdout).toBe(
-      'ID  STATUS    STEPS  AGE  NAME\na   FINISHED  4/4    now  v1\nb   FINISHED  4/4    now  v1\n',
+      'ID  STATUS    STEPS  NAME  AGE\na   FINISHED  4/4    v1    now\nb   FINISHED  4/4    v1    now\n',
     );
   });
 
   test('watch: runs that could not be read are not in the table', async () => {
     const { stdout } = await watchAll('missing', 'a');
-    expect(stdout).toBe('ID  STATUS    STEPS  AGE  NAME\na   FINISHED  4/4    now  v1\n');
+    expect(stdout).toBe('ID  STATUS    STEPS  NAME  AGE\na   FINISHED  4/4    v1    now\n');
   });
 
   test('watch and status: a table that cannot be written exits 74, and the runs can be watched again', async () => {

@@ -57,10 +57,10 @@ describe('the live table of several runs', () => {
     const { stderr } = await watch(IDS, {}, ['order-1']);
     const shown = frames(stderr).map((lines) => lines.slice(1));
     expect(shown).toContainEqual([
-      '  ID             STATUS    STEPS  AGE  NAME',
-      expect.stringMatching(/^ {2}10fa8c1e-2f57 {2}RUNNING {3}1\/4 {4}2\ds {2}invoice$/),
-      expect.stringMatching(/^ {2}20fa8c1e {7}RUNNING {3}1\/4 {4}2\ds {2}rows\.csv:12$/),
-      expect.stringMatching(/^ {2}order-1 {8}FINISHED {2}4\/4 {4}2\ds {2}v1$/),
+      '  ID             STATUS    STEPS  NAME                  AGE',
+      expect.stringMatching(/^ {2}10fa8c1e-2f57 {2}RUNNING {3}1\/4 {4}invoice {15}2\ds$/),
+      expect.stringMatching(/^ {2}20fa8c1e {7}RUNNING {3}1\/4 {4}invoice: rows\.csv:12 {2}2\ds$/),
+      expect.stringMatching(/^ {2}order-1 {8}FINISHED {2}4\/4 {4}v1 {20}2\ds$/),
     ]);
   });
 
@@ -69,7 +69,7 @@ describe('the live table of several runs', () => {
     expect(frames(stderr)[0]?.slice(1)).toEqual([
       '  ID             STATUS   NAME',
       '  10fa8c1e-2f57  waiting  invoice',
-      '  20fa8c1e       waiting  rows.csv:12',
+      '  20fa8c1e       waiting  invoice: rows.csv:12',
       '  order-1        waiting',
     ]);
   });
@@ -89,6 +89,8 @@ describe('the live table of several runs', () => {
         for (const line of lines) expect(line.length).toBeLessThan(terminal);
       }
       expect(Math.max(...frames(stderr).map((lines) => lines.length))).toBe(5);
+      // The name goes after the age.
+      expect(stderr.includes('rows.csv:12')).toBe(terminal >= 40);
     },
   );
 
@@ -113,10 +115,10 @@ describe('the end of several runs', () => {
   test('the table is printed once all have ended, and the last line counts them', async () => {
     const { stdout, stderr, exitCode } = await watch(IDS, { stdoutTerminal: 100 });
     expect(exitCode).toBe(0);
-    expect(stripVTControlCharacters(stdout)).toBe(`ID             STATUS    STEPS  AGE  NAME
-10fa8c1e-2f57  FINISHED  4/4    26s  invoice
-20fa8c1e       FINISHED  4/4    26s  rows.csv:12
-order-1        FINISHED  4/4    26s  v1
+    expect(stripVTControlCharacters(stdout)).toBe(`ID             STATUS    STEPS  NAME                  AGE
+10fa8c1e-2f57  FINISHED  4/4    invoice               26s
+20fa8c1e       FINISHED  4/4    invoice: rows.csv:12  26s
+order-1        FINISHED  4/4    v1                    26s
 `);
     expect(stderr).not.toContain('Finished: run');
     expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
