@@ -19,7 +19,7 @@ import {
   type SettingName,
   settingValues,
 } from '../../config/resolve-setting.js';
-import { findProxy } from '../../config/service.js';
+import { proxyVariable } from '../../config/service.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
@@ -197,12 +197,11 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
 /** Returns the proxy that requests to the base URL take, and the names of the headers of --header. */
 function connectionSettings({ values }: EffectiveSetting, { flags, context }: ServiceSources) {
   const url = parseUrl(values[0]?.value ?? '');
-  const proxy = url && findProxy(url, context.env);
-  const value = `${proxy?.protocol}//${proxy?.hostname}:${proxy?.port}`;
+  const proxy = url && proxyVariable(url, context.env);
   // A text without a colon may be a secret.
   const headers = (flags.header ?? []).flatMap((text) => /^[^:]+(?=:)/.exec(text) ?? []);
   return [
-    { name: 'proxy', values: proxy ? [{ value, source: proxy.variable }] : [] },
+    { name: 'proxy', values: proxy ? [{ value: redactUrl(context.env[proxy] ?? ''), source: proxy }] : [] },
     {
       name: 'headers',
       values: headers.length > 0 ? [{ value: `${headers.join(', ')} (hidden)`, source: '--header' }] : [],

@@ -97,7 +97,12 @@ describe('wfr config show', () => {
   test('config show: the proxy of the base URL is shown without its password', async () => {
     const env = { HTTPS_PROXY: 'http://me:secret-4711@proxy.example:3128' };
     const { settings } = await shown([], env);
-    expect(settings.proxy).toEqual({ value: 'http://proxy.example:3128', source: 'HTTPS_PROXY' });
+    expect(settings.proxy).toEqual({ value: 'http://…@proxy.example:3128', source: 'HTTPS_PROXY' });
+    const unsupported = { https_proxy: 'socks5://[::1]:1' };
+    expect((await shown([], unsupported)).settings.proxy).toEqual({
+      value: 'socks5://[::1]:1',
+      source: 'https_proxy',
+    });
     expect((await shown([], { ...env, NO_PROXY: 'h.example' })).settings.proxy.value).toBe(null);
     expect((await shown(['--profile', 'bare'], env)).settings.proxy.value).toBe(null);
   });
