@@ -188,6 +188,13 @@ test('results: before rows on a terminal, the summary has no reasons, which the 
   });
 });
 
+test('results: before values on a terminal, the summary has the reasons, which values do not have', async () => {
+  const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
+  const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
+  const { stderr } = await runCli(['results', 'out.jsonl', '--get', '/a'], { cwd, stdoutTerminal: 80 });
+  expect(stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
+});
+
 test('results: the summary is colored and fits the window on a terminal, and is plain in a pipe', async () => {
   const reason = 'a reason that is longer than forty columns are wide';
   const events = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
