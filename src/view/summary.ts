@@ -2,7 +2,7 @@
 
 import { countWords, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, parseTime } from '../text/quantity.js';
+import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
@@ -18,13 +18,15 @@ export function runSummary(
   now: number,
   { style, width }: Layout,
 ): string {
+  const { createdAt = '' } = run;
+  const age = ageText(createdAt, now);
   const rows = {
     run: run.id,
     status: run.status,
     steps: stepsOf(run) || undefined,
     'failed at': run.error?.step,
     message: run.error?.message,
-    created: ageText(run.createdAt, now) ?? run.createdAt,
+    created: age === undefined ? run.createdAt : `${age} (${formatUtc(parseTime(createdAt))})`,
     ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;

@@ -408,7 +408,7 @@ describe('run: responses that reject a trigger', () => {
     ])('status: a createdAt of %s is %s (fault 107)', async (createdAt, shown) => {
       const { baseUrl } = await scriptedService(showRun({ createdAt }));
       const { stdout } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
-      expect(stdout).toContain(`created    ${shown}\n`);
+      expect(stdout).toContain(`created    ${shown} (2026-01-02 0`);
     });
 
     test('run: a Sunset without a zone is GMT (fault 107)', async () => {

@@ -96,13 +96,13 @@ async function show(
   return { ...outcome, durationMs, state };
 }
 
-/** Characters of an output that a summary has at least. */
-const MIN_BEGINNING = 60;
+/** Characters of an output that a summary has where the width of a line is not limited. */
+const BEGINNING = 60;
 
 /** Prints all that is known of a run, with the beginning of its output on one line, and how to see more. */
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
-  const room = Math.max(MIN_BEGINNING, layout.width - LABEL_WIDTH);
+  const room = layout.width === 0 ? BEGINNING : layout.width - LABEL_WIDTH;
   let json = '';
   for (const piece of run.status === 'FINISHED' ? compactJson(outputOf(run)) : []) {
     json += typeof piece === 'string' ? piece : Buffer.from(piece).toString();

@@ -31,7 +31,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now\nversion    v1\n',
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now (2026-01-02 03:04:05 UTC)\nversion    v1\n',
     );
   });
 
@@ -85,8 +85,8 @@ describe('status', () => {
   const CREATED = Date.parse('2026-01-02T03:04:05Z');
 
   test.each([
-    [CREATED + 754_000, '12m ago'],
-    [CREATED - 30_000, 'now'],
+    [CREATED + 754_000, '12m ago (2026-01-02 03:04:05 UTC)'],
+    [CREATED - 30_000, 'now (2026-01-02 03:04:05 UTC)'],
     [CREATED - 3_600_000, '2026-01-02T03:04:05Z'],
   ])('status: at %i, a run that was created at 03:04:05 is shown as created %s', async (now, created) => {
     const { baseUrl } = await scriptedService(showRun());
@@ -96,6 +96,21 @@ describe('status', () => {
     });
     expect(stdout).toContain(`created    ${created}\n`);
   });
+
+  test.each([40, 80])(
+    'status: in a window of %i columns, the beginning of an output is one line',
+    async (columns) => {
+      const output = { text: 'long '.repeat(40) };
+      const { baseUrl } = await scriptedService((_request, reply) =>
+        reply.send(200, { ...aFinishedRun(), output }),
+      );
+      const env = { WFR_BASE_URL: baseUrl, NO_COLOR: '1' };
+      const { stdout } = await runCli(['status', 'run-1'], { env, stdoutTerminal: columns });
+      const line = stdout.split('\n').find((one) => one.startsWith('output '));
+      expect(line).toMatch(/^output {5}\{"text":"long .*…$/);
+      expect(line).toHaveLength(columns);
+    },
+  );
 
   test.each([
     [['run-1'], 30],
