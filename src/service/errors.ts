@@ -191,7 +191,7 @@ export class NotTriggeredError extends WfrError {
     const { summary, serverMessage, hints, isTemporary, response } = cause.facts;
     const isCut = sendState === 'partial' && cause instanceof NetworkError;
     const position = isCut ? ` at ${Math.floor(progress * 100)} % of the body` : '';
-    const tries = attempts > 1 ? ` (${attempts} tries)` : '';
+    const tries = attempts > 1 ? `, ${attempts} tries` : '';
     const wait =
       retryAfter === undefined
         ? []

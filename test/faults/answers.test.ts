@@ -327,7 +327,7 @@ describe('run: responses that reject a trigger', () => {
     );
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 7, posts: 4, gaps: [17000, 17000, 17000] });
     expect(stderr).toContain('retrying in 17s (1/3)');
-    expect(stderr).toContain('(429) (4 tries); no run was created\n| slow down');
+    expect(stderr).toContain('(429), 4 tries; no run was created\n| slow down');
   });
 
   test('run: a redirect within the service is shown with its path, but without its query (fault 17)', async () => {

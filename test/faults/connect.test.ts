@@ -49,7 +49,7 @@ describe('run: a host that does not exist', () => {
     const { exitCode, stderr, clock, stdout } = await run('http://no-such-host.test:81');
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
     expect(stderr).toContain(
-      'host not found: no-such-host.test:81 (ENOTFOUND) (4 tries); no run was created\n  Check the base URL.',
+      'host not found: no-such-host.test:81 (ENOTFOUND), 4 tries; no run was created\n  Check the base URL.',
     );
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
     expect(lookup).toHaveBeenCalledTimes(4);
@@ -136,7 +136,7 @@ describe.skipIf(LACKS.silentPorts)('run: a connection that is never established'
       clock: new AutoAdvancingClock(),
     });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`no connection to 127.0.0.1:${port} within 10s (4 tries)`);
+    expect(stderr).toContain(`no connection to 127.0.0.1:${port} within 10s, 4 tries`);
     expect(clock.sleeps.filter((ms) => ms >= 1000)).toEqual([1000, 2000, 4000]);
   });
 
@@ -258,7 +258,7 @@ describe('run: a connection that is reset when it is accepted', () => {
     const { exitCode, stderr, clock } = await run(`https://127.0.0.1:${port}`);
     expect(exitCode).toBe(7);
     // On Windows, a write may fail before the read does.
-    const message = `127.0.0.1:${port} closed the connection at once (ECONNRESET) (4 tries)`;
+    const message = `127.0.0.1:${port} closed the connection at once (ECONNRESET), 4 tries`;
     expect(stderr.replaceAll('ECONNABORTED', 'ECONNRESET')).toContain(message);
     expect(clock.sleeps).toEqual([250, 500, 1000]);
     expect(connections).toBe(4);
@@ -269,7 +269,7 @@ test('run: a connection that Windows says it has aborted is retried as after a r
   failLookups('ECONNABORTED');
   const { exitCode, stderr, clock } = await run('https://service.test');
   expect(exitCode).toBe(7);
-  expect(stderr).toContain('service.test:443 closed the connection at once (ECONNABORTED) (4 tries)');
+  expect(stderr).toContain('service.test:443 closed the connection at once (ECONNABORTED), 4 tries');
   expect(clock.sleeps).toEqual([250, 500, 1000]);
 });
 

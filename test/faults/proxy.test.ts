@@ -113,7 +113,7 @@ describe('run: a proxy that fails', () => {
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      `nothing listens at the proxy 127.0.0.1:${CLOSED_PORT} (ECONNREFUSED) (4 tries); no run was created\n  Check HTTPS_PROXY`,
+      `nothing listens at the proxy 127.0.0.1:${CLOSED_PORT} (ECONNREFUSED), 4 tries; no run was created\n  Check HTTPS_PROXY`,
     );
     expect(stderr).not.toContain(PASSWORD);
     expect(clock.sleeps).toEqual([250, 500, 1000]);

@@ -46,7 +46,7 @@ describe('run: the connection is lost during the upload', () => {
     expect(stderr).toContain('was lost');
     expect(stderr).toContain('; the request was incomplete, so no run can exist; retrying in 1.0s\n');
     expect(stderr).toMatch(
-      /wfr: error: the connection to 127\.0\.0\.1:\d+ was lost(?: \(\w+\))? at 1\d % of the body \(2 tries\); no run was created/,
+      /wfr: error: the connection to 127\.0\.0\.1:\d+ was lost(?: \(\w+\))? at 1\d % of the body, 2 tries; no run was created/,
     );
     expect(clock.sleeps).toEqual([1000]);
     expect(service.posts().length).toBe(2);
@@ -174,7 +174,7 @@ describe('run: a service that stops reading', () => {
     const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 1_000 } });
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /wfr: error: no data could be sent to 127\.0\.0\.1:\d+ for 1\.0s at \d+ % of the body \(2 tries\); no run was created/,
+      /wfr: error: no data could be sent to 127\.0\.0\.1:\d+ for 1\.0s at \d+ % of the body, 2 tries; no run was created/,
     );
     expect(service.posts().length).toBe(2);
   });

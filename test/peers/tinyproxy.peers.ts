@@ -122,7 +122,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
       sleeps: [250, 500, 1000],
     });
     expect(stderr).toContain(
-      `wfr: error: nothing listens at the proxy 127.0.0.1:${tinyproxy.port} (ECONNREFUSED) (4 tries); no run was created\n`,
+      `wfr: error: nothing listens at the proxy 127.0.0.1:${tinyproxy.port} (ECONNREFUSED), 4 tries; no run was created\n`,
     );
     expect(stderr).not.toMatch(SECRET);
   });

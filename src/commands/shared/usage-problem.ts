@@ -31,7 +31,7 @@ export function usageErrorOf(
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
       const isInput = suggestion === '' && name !== undefined && hasFlag(command.options, '--input');
-      const input = isInput ? [`to send an input, write --input ${name}=text or --input ${name}@file`] : [];
+      const input = isInput ? [`To send an input, write --input ${name}=text or --input ${name}@file`] : [];
       return usageError(`${flag}: there is no such flag${suggestion}`, ...input);
     }
     case 'commander.unknownCommand':

@@ -194,12 +194,12 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
     [
       ['run', 'x', '--invoice', 'scan.pdf'],
-      '--invoice: there is no such flag\n  to send an input, write --input invoice=text or --input invoice@file\n',
+      '--invoice: there is no such flag\n  To send an input, write --input invoice=text or --input invoice@file\n',
       'wfr help run',
     ],
     [
       ['batch', 'x', '--customer=ACME'],
-      '  to send an input, write --input customer=text or --input customer@file\n',
+      '  To send an input, write --input customer=text or --input customer@file\n',
       'wfr help batch',
     ],
     [
