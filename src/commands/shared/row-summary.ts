@@ -42,7 +42,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   }));
   const next = nextSteps(rows, total, facts);
   const hasLook = counts.length > 0 && (reasons.length > 0 || next.length === 0);
-  return { counts, reasons, notes, next: [...next, ...(hasLook ? lookSteps(results) : [])] };
+  return { counts, reasons, notes, next: [...next, ...(hasLook ? lookSteps(results, rows) : [])] };
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
@@ -99,10 +99,10 @@ function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
 const MAX_FILES = 3;
 
 /** Returns how to see the rows of results files. */
-function lookSteps(files: readonly string[]): NextStep[] {
+function lookSteps(files: readonly string[], rows: RowStates): NextStep[] {
   if (files.length === 0 || files.length > MAX_FILES) return [];
   const command = shellCommand(['wfr', 'results', ...files, '-o', 'csv']);
-  return [{ text: 'To see the outputs', command }];
+  return [{ text: `To see ${rows.count('finished') > 0 ? 'the outputs' : 'all rows'}`, command }];
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */

@@ -743,5 +743,5 @@ test('batch: a command of the closing block that is wider than the window is one
     terminal: 40,
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
-  expect(stderr).toContain("To see the outputs:\n  wfr results 'results of today.jsonl' -o csv\n");
+  expect(stderr).toContain("To see all rows:\n  wfr results 'results of today.jsonl' -o csv\n");
 });
