@@ -25,6 +25,9 @@ const MAX_PATHS = 10;
 /** Distinct messages that are remembered, so that a hostile service cannot fill memory. */
 const MAX_REMEMBERED = 1_000;
 
+/** A start does not load it. */
+const loadProgress = () => import('./progress/progress.js');
+
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
 
 /** Returns what prints the messages of a command, and shows its progress. */
@@ -88,7 +91,7 @@ export async function openReporter(
 
   /** A live line on a terminal, for which alone ora is loaded; else a line for each change. */
   async function progressTools(): Promise<ProgressTools> {
-    const { plainPainter } = await import('./progress/progress.js');
+    const { plainPainter } = await loadProgress();
     const { livePainter } = live ? await import('./progress/live.js') : {};
     const print = (line: string) => info(withTimestamp(line));
     const open = (shown: Progress) => {
@@ -190,14 +193,14 @@ export async function openReporter(
 
     /** Shows the progress of one run, or of several that exist, until stopProgress(). */
     async startProgress(listed?: readonly ListedRun[]): Promise<RunsProgress> {
-      const { showRuns } = await import('./progress/progress.js');
+      const { showRuns } = await loadProgress();
       runs = showRuns(await progressTools(), listed);
       return runs;
     },
 
     /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
     async startBatchProgress(counts: () => BatchCounts): Promise<BatchProgress> {
-      const { showBatch } = await import('./progress/progress.js');
+      const { showBatch } = await loadProgress();
       return showBatch(await progressTools(), counts);
     },
 
