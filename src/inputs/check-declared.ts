@@ -1,11 +1,12 @@
 /** Compares inputs with the parameters that a profile declares, and says how to correct what the user wrote. */
 
 import type { Mismatch, Parameters, ParameterType } from '../parameters/declaration.js';
-import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
+import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
 import { decodeString } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
 import { shellCommand } from '../text/shell-quote.js';
+import { latin1 } from '../text/utf8.js';
 import {
   type ColumnHeader,
   exampleCommand,
@@ -106,19 +107,6 @@ function kindOf(parts: readonly Part[], expected: ParameterType | undefined): In
   const isDocument = parts.some((part) => !(part instanceof Uint8Array));
   if (isDocument)
     return { type: 'document', mediaType: parseDataUriHead(latin1(json.subarray(1)))?.mediaType };
-  return expected === 'document' ? kindOfString(json) : { type };
-}
-
-/** Returns what a string is where a document is expected: the user may have encoded it already. */
-function kindOfString(token: Uint8Array): InputKind {
-  const uri = decodeString(token);
-  const head = parseDataUriHead(uri);
-  if (head === undefined) return { type: 'string' };
-  const data = uri.slice(head.length);
-  if (isBase64(data) && data.length % 4 === 0) return { type: 'document', mediaType: head.mediaType };
-  return { type: 'malformed-document', problem: 'the base64 of its data URI is not valid' };
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  // The user may have encoded it already.
+  return expected === 'document' ? kindOfString(decodeString(json)) : { type };
 }

@@ -12,6 +12,7 @@ import type { JsonPath } from '../text/json/json-file.js';
 import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
+import { latin1 } from '../text/utf8.js';
 import { FileNames, type FolderFlag, openSaveFolder, UnsavedDocumentError } from './save-folder.js';
 
 export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
@@ -215,8 +216,4 @@ function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
 function* piecesOf(data: Uint8Array): Generator<string, void, void> {
   for (let from = 0; from < data.length; from += PIECE_LENGTH)
     yield latin1(data.subarray(from, from + PIECE_LENGTH));
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

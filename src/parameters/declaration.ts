@@ -168,7 +168,13 @@ export function parseDataUriHead(text: string): { length: number; mediaType: str
   return mediaType === undefined ? undefined : { length: head.length, mediaType };
 }
 
-/** Returns whether characters are base64 that may be the end of a document (RFC 4648, section 4). */
-export function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+/** Returns what a string is, which may be the data URI of a document. */
+export function kindOfString(text: string): InputKind {
+  const head = parseDataUriHead(text);
+  if (head === undefined) return { type: 'string' };
+  const data = text.slice(head.length);
+  // RFC 4648, section 4.
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(data) && data.length % 4 === 0
+    ? { type: 'document', mediaType: head.mediaType }
+    : { type: 'malformed-document', problem: 'the base64 of its data URI is not valid' };
 }

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
-import { checkInputs, type InputKind, isBase64, parseDataUriHead } from '../parameters/declaration.js';
+import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
 import { isObject } from '../text/json/json-file.js';
 import { fillWorkflow, type InputValues, type Workflow } from './workflow.js';
 
@@ -174,12 +174,7 @@ function kindOf(value: unknown): InputKind {
   if (value === null) return { type: 'null' };
   if (Array.isArray(value)) return { type: 'array' };
   if (typeof value !== 'string') return { type: typeof value as 'number' | 'boolean' | 'object' };
-  const head = parseDataUriHead(value);
-  if (head === undefined) return { type: 'string' };
-  const base64 = value.slice(head.length);
-  return isBase64(base64) && base64.length % 4 === 0
-    ? { type: 'document', mediaType: head.mediaType }
-    : { type: 'malformed-document', problem: 'it is not valid base64' };
+  return kindOfString(value);
 }
 
 /** Returns the members of a data URI that outputs can have. */

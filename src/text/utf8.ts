@@ -58,3 +58,8 @@ export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<
   }
   if (rest.length > 0) yield [{ bytes: Buffer.concat(rest), number: number + 1, start, isComplete: false }];
 }
+
+/** Returns a character for each byte, without a copy of the bytes. */
+export function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}

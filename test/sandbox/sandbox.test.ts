@@ -112,14 +112,18 @@ describe('sandbox: the service', () => {
     [
       trigger({ invoice: 'data:application/pdf;base64,a?b=', customer: 'x' }),
       422,
-      'must be a document; it is not valid base64',
+      'must be a document; the base64 of its data URI is not valid',
     ],
     [
       trigger({ invoice: 'data:application/pdf;base64,aaaaa', customer: 'x' }),
       422,
-      'must be a document; it is not valid base64',
+      'must be a document; the base64 of its data URI is not valid',
     ],
-    [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not valid base64'],
+    [
+      trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }),
+      422,
+      'base64 of its data URI is not valid',
+    ],
     [trigger({ customer: 'x' }), 422, 'inputs.invoice: missing input invoice (document)'],
     [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer: must be a string, found an array'],
   ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
