@@ -126,6 +126,9 @@ export function throwAsUnsent(error: unknown): never {
   throw error instanceof InterruptedError ? cancelled(error.signal) : error;
 }
 
+/** What the error of a trigger says first that may have created a run. */
+export const OUTCOME_UNKNOWN = 'the outcome is unknown: a run may have been created';
+
 type Steps = Record<string, () => unknown>;
 /** What a step returns, some of which is open and can be closed. */
 type Opened = { close?(): Promise<void> };

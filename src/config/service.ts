@@ -62,7 +62,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
   if (raw === undefined) {
     throw new UsageError([
-      'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr without a service: wfr sandbox',
+      'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr without a service: wfr sandbox -- bash',
     ]);
   }
   const { text, source } = raw;
@@ -95,20 +95,17 @@ function findResumeFlags(flags: ServiceFlags): string[] {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the proxy for `url`; undefined for a direct connection. Throws UsageError that names an invalid variable, but not its value, which may contain a password. */
+/**
+ * Returns the proxy for `url`; undefined for a direct connection, as always to loopback. An empty variable counts as
+ * unset. Throws UsageError that names an invalid variable, but not its value, which may contain a password.
+ */
 function findProxy(url: URL, env: Environment): ProxyServer | undefined {
-  const variable = proxyVariable(url, env);
-  return variable === undefined ? undefined : parseProxy(variable, env[variable] ?? '');
-}
-
-/** Returns the variable with the proxy for `url`; undefined where there is none, as always for loopback. An empty variable counts as unset. */
-export function proxyVariable(url: URL, env: Environment): string | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const variable = env[name.toLowerCase()] ? name.toLowerCase() : name;
   const value = env[variable];
   if (!value || isLoopback(url.hostname) || isExempt(url, env.no_proxy || env.NO_PROXY || ''))
     return undefined;
-  return variable;
+  return parseProxy(variable, value);
 }
 
 function parseProxy(variable: string, value: string): ProxyServer {

@@ -1,5 +1,5 @@
 /** What wfr tells people about an error, from its facts. */
-import { type Facts, WfrError } from '../errors.js';
+import { type Facts, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
 import { quoteLines, sanitize, sanitizeLine, truncate } from '../text/sanitize.js';
 
 /** The label of an error on the screen, which the view colors. */
@@ -48,10 +48,7 @@ function internalError(error: unknown): Facts {
 }
 
 /** What a row's state says already, so that its reason need not. */
-const REDUNDANT_LINES: readonly string[] = [
-  'the outcome is unknown: a run may have been created',
-  NOTHING_CREATED,
-];
+const REDUNDANT_LINES: readonly string[] = [OUTCOME_UNKNOWN, NOTHING_CREATED];
 
 /** Returns why a row was not triggered, beside the word for its state: one or more lines, not sanitized. */
 export function rowReason({ code, response, text }: Facts): string {

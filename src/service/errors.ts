@@ -1,5 +1,5 @@
 /** The errors of requests: what each means for the run, and what it tells people to do. */
-import { cancelled, type FurtherFacts, InterruptedError, WfrError } from '../errors.js';
+import { cancelled, type FurtherFacts, InterruptedError, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import { formatDuration } from '../text/quantity.js';
 import { commandOfRuns } from '../text/shell-quote.js';
@@ -71,7 +71,7 @@ const FAULTS = {
   'dns-unavailable': { text: 'the DNS server does not respond for HOST', codes: /^(EAI_AGAIN|EAI_FAIL)$/ },
   refused: {
     text: 'nothing listens at HOST',
-    hint: 'Check the base URL; to try wfr without a service: wfr sandbox',
+    hint: 'Check the base URL; to try wfr without a service: wfr sandbox -- bash',
     codes: /^ECONNREFUSED$/,
   },
   unreachable: {
@@ -231,7 +231,7 @@ export class UnknownOutcomeError extends WfrError {
     const { summary, serverMessage, hints, response } = cause.facts;
     const mayResend = response?.status === 503 && response.retryAfter !== undefined;
     const found = factsOfEvidence(evidence);
-    const lines = ['the outcome is unknown: a run may have been created', ...summary, ...found.lines];
+    const lines = [OUTCOME_UNKNOWN, ...summary, ...found.lines];
     super('unknown-outcome', lines, {
       ...found.facts,
       serverMessage: serverMessage ?? found.facts.serverMessage,

@@ -2,7 +2,7 @@
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
  * decides what may be sent, as for a row of a batch.
  */
-import { UsageError, WfrError } from '../../errors.js';
+import { OUTCOME_UNKNOWN, UsageError, WfrError } from '../../errors.js';
 import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
@@ -182,7 +182,7 @@ const SETTLE =
 function unsettledRun(file: string, sentAt: number | undefined, error: RecordedError | undefined): WfrError {
   const when = sentAt === undefined ? '' : ` at ${new Date(sentAt).toISOString()}`;
   const summary = [
-    'the outcome is unknown: a run may have been created',
+    OUTCOME_UNKNOWN,
     `an earlier command sent the request${when} and recorded no answer in ${file}`,
     ...(error?.reason ? error.reason.split('\n') : []),
   ];
