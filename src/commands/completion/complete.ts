@@ -14,6 +14,13 @@ import { sanitize } from '../../text/sanitize.js';
 import { parseUrl } from '../../text/url.js';
 import { TOPICS } from '../help/topics.js';
 import { choicesOf, rawFlags } from '../shared/flags.js';
+import bash from './wfr.bash?raw';
+import fish from './wfr.fish?raw';
+import powershell from './wfr.ps1?raw';
+import zsh from './wfr.zsh?raw';
+
+/** By shell: a script that calls `wfr __complete` on every Tab. */
+export const SCRIPTS = { bash, zsh, fish, powershell } as const;
 
 /** A word, or files or folders that the shell adds, after `start` in the value. */
 type Candidate = { value: string; description?: string } | { paths: 'files' | 'folders'; start?: string };

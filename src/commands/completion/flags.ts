@@ -3,14 +3,7 @@ import { Argument } from 'commander';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry } from '../shared/flags.js';
 
-/** By shell: a script that calls `wfr __complete` on every Tab. */
-const SCRIPTS = {
-  bash: () => import('./wfr.bash?raw'),
-  zsh: () => import('./wfr.zsh?raw'),
-  fish: () => import('./wfr.fish?raw'),
-  powershell: () => import('./wfr.ps1?raw'),
-};
-const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
@@ -31,8 +24,8 @@ Examples, with the startup file of each shell:
       .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
   },
   async run(command, context) {
-    const script = await SCRIPTS[command.args[0] as keyof typeof SCRIPTS]();
-    await context.stdout.write(script.default);
+    const { SCRIPTS } = await import('./complete.js');
+    await context.stdout.write(SCRIPTS[command.args[0] as (typeof SHELLS)[number]]);
     return ExitCode.ok;
   },
 };
