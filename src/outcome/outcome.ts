@@ -122,8 +122,8 @@ export interface Outcome extends Subject {
   error?: Facts | undefined;
   /** Milliseconds since 1970, if known: when the duration begins. */
   startedAt?: number | undefined;
-  /** Milliseconds since it was accepted or first polled; without a run, since the command began. */
-  durationMs: number;
+  /** Milliseconds since it was accepted or first polled, undefined if nobody saw it end; without a run, since the command began. */
+  durationMs: number | undefined;
 }
 
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */

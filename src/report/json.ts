@@ -33,7 +33,7 @@ function* renderRun(outcome: Outcome): Chunks {
     ...(page !== undefined && { page }),
     outcome: wordOf(state),
     exitCode: toExitCode(exitOf(outcome)),
-    durationMs: Math.round(durationMs),
+    durationMs: Math.round(durationMs ?? 0),
     error: error?.text,
     requestId: error?.response?.requestId,
   };

@@ -51,7 +51,7 @@ function renderTestCase(name: string, run: Outcome): Markup {
   const problem = markup`
       <${element} type="${wordOf(run.state)}" message="${lines.join('; ')}">${details}</${element}>
     `;
-  return markup`    <testcase name="${name}" classname="${sanitize(run.workflowId ?? 'wfr')}" time="${formatSeconds(run.durationMs)}"${
+  return markup`    <testcase name="${name}" classname="${sanitize(run.workflowId ?? 'wfr')}" time="${formatSeconds(run.durationMs ?? 0)}"${
     verdict === 'succeeded' ? new Markup('/>') : markup`>${problem}</testcase>`
   }\n`;
 }

@@ -46,7 +46,7 @@ function renderTableRow(reported: Outcome): string {
     linked.join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
     wordOf(state),
-    formatDuration(durationMs),
+    durationMs === undefined ? '' : formatDuration(durationMs),
     escapeMarkdown(failingStepOf(reported)),
     [...problemLines(reported), ...requestLines(reported)].map(escapeMarkdown).join('<br>'),
   ];

@@ -72,7 +72,7 @@ function aRun(id: string, status: string, stepsCompleted: number) {
 
 /** Returns the HTML report as text. */
 export function renderPage(runs: readonly Outcome[]): string {
-  const end = Math.max(...runs.map(({ startedAt = START, durationMs }) => startedAt + durationMs));
+  const end = Math.max(...runs.map(({ startedAt = START, durationMs = 0 }) => startedAt + durationMs));
   const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
   return [...renderHtml(ended)].join('');
 }

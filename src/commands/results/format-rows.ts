@@ -44,7 +44,7 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
   },
   started: ({ startedAt }) => (startedAt === undefined ? null : new Date(startedAt).toISOString()),
   /** From then until its end was seen, in seconds. */
-  duration: ({ run, durationMs }) => (run === undefined ? null : durationMs / 1_000),
+  duration: ({ durationMs }) => (durationMs === undefined ? null : durationMs / 1_000),
 };
 
 /** A row as it is shown. */
@@ -63,7 +63,7 @@ const UNSENT: Outcome = {
   id: undefined,
   workflowId: undefined,
   run: undefined,
-  durationMs: 0,
+  durationMs: undefined,
 };
 
 /** The characters of a cell that Excel and LibreOffice keep. */

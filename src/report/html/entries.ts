@@ -33,7 +33,7 @@ export type Entry = ReturnType<typeof toEntry>;
 export function toEntry(outcome: Outcome, index: number) {
   const { id = '', run, inputs = [], durationMs } = outcome;
   const name = outcome.label && sanitize(outcome.label);
-  const isEnded = hasEndedStatus(run?.status);
+  const isTimed = hasEndedStatus(run?.status) && durationMs !== undefined;
   const label = wordOf(outcome.state);
   const status = statusOf(outcome);
   // Without the time it took, so that equal problems are grouped.
@@ -56,9 +56,9 @@ export function toEntry(outcome: Outcome, index: number) {
     /** Milliseconds since 1970. */
     started: outcome.startedAt,
     /** Milliseconds; undefined if the end of the run was not observed. */
-    duration: isEnded ? Math.round(durationMs) : undefined,
+    duration: isTimed ? Math.round(durationMs) : undefined,
     /** The same for people; empty where there is no run. */
-    words: isEnded ? formatDuration(durationMs) : id && 'not observed',
+    words: isTimed ? formatDuration(durationMs) : id && 'not observed',
     step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
     message: withoutLabel(message, name),

@@ -78,7 +78,8 @@ const ROW_EVENTS = {
   uncreated: { row: ROW },
   /** The service no longer knows the run of an accepted row (404). */
   lost: { row: ROW },
-  ended: { row: ROW, run: RUN },
+  /** `late` where another command had triggered it, and it had ended before this one first read it. */
+  ended: { row: ROW, run: RUN, late: optional((value): value is true => value === true) },
 };
 
 const FILE_EVENTS = {

@@ -141,7 +141,7 @@ export function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, t
     case 'lost':
       return { ...now, state };
     case 'ended':
-      return { ...now, state, run: event.run, endedAt: time, error: undefined };
+      return { ...now, state, run: event.run, endedAt: event.late ? undefined : time, error: undefined };
     default:
       return { state };
   }
@@ -177,7 +177,7 @@ export function toOutcome(
     run,
     error: error && factsOfRecord(error, state),
     startedAt: acceptedAt,
-    durationMs: acceptedAt === undefined || endedAt === undefined ? 0 : endedAt - acceptedAt,
+    durationMs: acceptedAt && endedAt && endedAt - acceptedAt,
   };
 }
 

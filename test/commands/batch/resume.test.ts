@@ -27,7 +27,7 @@ describe('batch: resuming from a results file', () => {
     const before = requests.length;
     const again = await wfr(BATCH_ARGS, { cwd });
     expect(again.exitCode).toBe(0);
-    expect(again.stderr).toMatch(/^5 rows: 5 finished; no run triggered now\nTo see the outputs: .*\n$/);
+    expect(again.stderr).toMatch(/^5 rows: 5 finished; no run triggered now\nTo save the outputs: .*\n$/);
     expect(requests).toHaveLength(before);
     expect(posts()).toHaveLength(5);
   });
@@ -56,6 +56,34 @@ describe('batch: resuming from a results file', () => {
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
+  });
+
+  test('batch: the duration of a run that had ended before the command continued is not known', async () => {
+    let isEnded = false;
+    const { wfr } = await startBatchService(
+      (_request, reply) => reply.send(201, aRun({ id: 'run-1', status: 'RUNNING' })),
+      (_request, reply) => reply.send(200, { ...(isEnded ? aFinishedRun() : aRun()), id: 'run-1' }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    isEnded = true;
+    expect((await wfr([...BATCH_ARGS, '--report', 'html=page.html'], { cwd })).exitCode).toBe(0);
+    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'finished', duration: null });
+    expect(readFileSync(join(cwd, 'page.html'), 'utf8')).toContain('not observed');
+  });
+
+  test('batch: the duration of a run whose end a later command saw is from its acceptance', async () => {
+    let polls = 0;
+    const { wfr } = await startBatchService(
+      (_request, reply) => reply.send(201, aRun({ id: 'run-1', status: 'RUNNING' })),
+      (_request, reply) => reply.send(200, { ...(++polls > 2 ? aFinishedRun() : aRun()), id: 'run-1' }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
+    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+    expect(JSON.parse(stdout).duration).toBeGreaterThan(0);
   });
 
   test('batch: a row with an unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
