@@ -78,7 +78,7 @@ function filter() {
   });
   body.replaceChildren();
   renderedCount = 0;
-  const all = `${formatCount(rows.length)} runs`;
+  const all = `${formatCount(rows.length)} ${section.classList.contains('labelled') ? 'rows' : 'runs'}`;
   form.querySelector('output').value =
     matching.length === rows.length ? all : `${formatCount(matching.length)} of ${all}`;
   appendRows();

@@ -89,7 +89,7 @@ const COLUMNS: readonly (readonly [name: string, kind: string, member: keyof Ent
 
 /** Renders the table, which the script fills: thousands of rows would make the page slow to open. */
 function renderRuns(entries: readonly Entry[], counts: readonly Count[], common: Common): Markup {
-  const isBatch = entries.every(({ label }) => label !== '');
+  const isBatch = areRows(entries);
   const columns = COLUMNS.filter(
     ([, , member]) =>
       !(member in common) &&
@@ -100,7 +100,7 @@ function renderRuns(entries: readonly Entry[], counts: readonly Count[], common:
   const first = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
   return markup`
 <section id="runs" class="runs ${isBatch ? 'labelled' : ''} ${entries.length === 1 ? 'single' : ''}" aria-labelledby="all">
-<h2 id="all">${entries.length === 1 ? 'The run' : 'All runs'}</h2>
+<h2 id="all">${entries.length === 1 ? 'The run' : isBatch ? 'All rows' : 'All runs'}</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
 <form class="filters" role="search">
 <label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
@@ -191,11 +191,16 @@ function renderHistogram(durations: readonly number[], p95: number): Markup {
     return markup`<tr><th scope="row">${start && formatDuration(start)} ${end}</th><td class="number">${formatCount(count)}</td><td class="message"><svg aria-hidden="true" height="10"><rect width="${formatPercentage((count / most) * 100)}" height="10"/></svg></td></tr>\n`;
   });
   return markup`<table class="ranges">
-<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
+<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Count</th><td></td></tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
 `;
+}
+
+/** Returns whether the entries are those of a batch. */
+function areRows(entries: readonly Entry[]): boolean {
+  return entries.every(({ label }) => label !== '');
 }
 
 /** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
@@ -203,7 +208,7 @@ function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
   if (entries.length === 1 && only !== undefined) return `1 run: ${only.outcome.label}`;
-  return `${formatCount(finished)} of ${pluralize(entries.length, 'run')} finished`;
+  return `${formatCount(finished)} of ${pluralize(entries.length, areRows(entries) ? 'row' : 'run')} finished`;
 }
 
 function countOutcomes(entries: readonly Entry[]): Count[] {
@@ -237,7 +242,7 @@ function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
   return markup`
 <section aria-labelledby="failures">
-<h2 id="failures">Why runs did not succeed</h2>
+<h2 id="failures">What did not succeed</h2>
 <table class="groups">
 <thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
 <tbody>
