@@ -105,7 +105,8 @@ async function runCommand(
   examples: string,
   context: Context,
 ): Promise<Exit> {
-  if (context.stderr.isTerminal && isShell(program, args)) {
+  const isShown = context.stderr.isTerminal && isShell(program, args);
+  if (isShown) {
     await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until this shell exits. To try it:`, context);
     await context.stderr.write(examples);
   }
@@ -124,6 +125,7 @@ async function runCommand(
       throw new UsageError([`${name} cannot be started: ${describeSystemError(error)}`]);
     });
     const end = await child.exited;
+    if (isShown) await writeLine('The sandbox has ended, and so have its runs.', context);
     // Another signal as a shell reports it.
     return typeof end === 'number' || end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP'
       ? end
@@ -192,7 +194,8 @@ function describeWorkflow(
   const command = exampleCommand(id, parameters);
   const optional = optionalItems(parameters);
   const lines = [
-    `${sanitize(versionName)} (${formatDuration(ms)})`,
+    // One that fails ends earlier.
+    sanitize(versionName) + (failure ? '' : ` (${formatDuration(ms)})`),
     failure && `  ${fails} at ${sanitize(failure.step)}`,
     `  ${bold(hasDocument(cwd) ? command.replaceAll('@document.pdf', `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
