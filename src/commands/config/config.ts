@@ -19,7 +19,6 @@ import {
   type SettingName,
   settingValues,
 } from '../../config/resolve-setting.js';
-import { proxyVariable } from '../../config/service.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
@@ -30,7 +29,7 @@ import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../plat
 import { describeSystemError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
-import { parseUrl, redactUrl } from '../../text/url.js';
+import { redactUrl } from '../../text/url.js';
 import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
@@ -109,8 +108,11 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-/** The most columns before the values, unless the name of a workflow is longer. */
+/** The most columns of names; longer ones push the values. */
 const MAX_NAME_WIDTH = 24;
+/** The columns of values, such as a UUID, in a window that has room for them and their sources. */
+const VALUE_WIDTH = 36;
+const MIN_WIDTH = 80;
 
 /** Returns `name value (source)` for each setting, and below it what it overrides. Nothing is cut. */
 function asText(
@@ -119,22 +121,27 @@ function asText(
   path: string,
   { style, width }: Layout,
 ): string {
+  const isDefault = ({ values: [first] }: EffectiveSetting) => first?.source === 'default';
   const labelOf = ({ name }: EffectiveSetting) => name.replace(/^workflows\..*\.parameters\./, '  ');
-  const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(...settings.map((one) => labelOf(one).length)));
-  const lines = settings.flatMap((setting) =>
+  const shown = settings.filter((setting) => !isDefault(setting));
+  const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(...shown.map((one) => labelOf(one).length)));
+  const valueWidth = width === 0 || width >= MIN_WIDTH ? VALUE_WIDTH : 0;
+  const lines = shown.flatMap((setting) =>
     setting.values.map(({ value, source }, index) => {
       const label = index === 0 ? labelOf(setting) : '  overrides';
       const [place, line] = source.split(` in ${path}:`);
-      const end = style.dim(sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`));
-      const isUsed = index === 0 && source !== 'default';
-      const text = isUsed ? sanitize(value) : style.dim(sanitize(value));
-      return `${sanitize(label.padEnd(nameWidth))} ${text} ${end}`;
+      const end = sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`);
+      const text = sanitize(value).padEnd(valueWidth);
+      return `${sanitize(label.padEnd(nameWidth))} ${index === 0 ? text : style.dim(text)} ${style.dim(end)}`;
     }),
   );
+  const defaults = settings.filter(isDefault).map(({ name, values: [first] }) => `${name} ${first?.value}`);
   const unset = settings.filter(({ values }) => values.length === 0);
   const names = unset.map(({ name, whyUnset }) => name + (whyUnset === undefined ? '' : ` (${whyUnset})`));
-  const text = wrapLines([sanitize(head), ...lines, `Not set: ${names.join(', ') || 'nothing'}`], width);
-  return text.map((line) => `${line}\n`).join('');
+  const rest = [`Defaults: ${defaults.join(', ') || 'none'}`, `Not set: ${names.join(', ') || 'none'}`];
+  return wrapLines([sanitize(head), ...lines, ...rest], width)
+    .map((line) => `${line}\n`)
+    .join('');
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
@@ -187,26 +194,9 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   const settings = names.flatMap((name) => {
     if (name === 'tokenFile') return [tokenSetting(sources)];
     if (name === 'workflows') return profile === undefined ? [] : workflowSettings(profile);
-    if (name === 'tokenCommand') return [];
-    const plain = plainSetting(name, sources);
-    return name === 'baseUrl' ? [plain, ...connectionSettings(plain, sources)] : [plain];
+    return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
   });
   return [{ name: 'profile', values: chosen }, ...settings];
-}
-
-/** Returns the proxy that requests to the base URL take, and the names of the headers of --header. */
-function connectionSettings({ values }: EffectiveSetting, { flags, context }: ServiceSources) {
-  const url = parseUrl(values[0]?.value ?? '');
-  const proxy = url && proxyVariable(url, context.env);
-  // A text without a colon may be a secret.
-  const headers = (flags.header ?? []).flatMap((text) => /^[^:]+(?=:)/.exec(text) ?? []);
-  return [
-    { name: 'proxy', values: proxy ? [{ value: redactUrl(context.env[proxy] ?? ''), source: proxy }] : [] },
-    {
-      name: 'headers',
-      values: headers.length > 0 ? [{ value: `${headers.join(', ')} (hidden)`, source: '--header' }] : [],
-    },
-  ];
 }
 
 function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {

@@ -61,7 +61,7 @@ describe('config init', () => {
     if (!LACKS.fileModes) expect([modeOf(path), ...folders]).toEqual(['600', '700', '700', '700']);
     expect(await runCli(['config', 'check'], options)).toMatchObject({ exitCode: 0, stdout: '' });
     const { stdout } = await runCli(['config', 'show'], options);
-    expect(stdout).toMatch(/^baseUrl +http:\/\/service\.internal\/v1 \(config\.json:\d+\)$/m);
+    expect(stdout).toMatch(/^baseUrl +http:\/\/service\.internal\/v1 +\(config\.json:\d+\)$/m);
   });
 
   test('config init: without flags, the file is valid and its base URL is to be set', async () => {

@@ -50,7 +50,7 @@ describe('wfr config show', () => {
     });
     const { stdout: text } = await runCli(['config', 'show'], world);
     expect(text).toMatch(
-      /^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional \(config\.json:17\)$/m,
+      /^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional +\(config\.json:17\)$/m,
     );
     expect(text).toContain('The \\u001b[2Jinvoice');
   });
@@ -62,8 +62,6 @@ describe('wfr config show', () => {
       configFile: { value: path, source: 'exists' },
       profile: { value: 'prod', source: `defaultProfile in ${path}:2` },
       baseUrl: at('https://h.example/v1', 5),
-      proxy: { value: null, source: 'default' },
-      headers: { value: null, source: 'default' },
       allowHttp: at('false', 6),
       token: {
         value: '(hidden, printed by pass …)',
@@ -94,31 +92,15 @@ describe('wfr config show', () => {
     expect((await shown([], env)).settings.token).toMatchObject({ value: '(hidden)', source: 'WFR_TOKEN' });
   });
 
-  test('config show: the proxy of the base URL is shown without its password', async () => {
-    const env = { HTTPS_PROXY: 'http://me:secret-4711@proxy.example:3128' };
-    const { settings } = await shown([], env);
-    expect(settings.proxy).toEqual({ value: 'http://…@proxy.example:3128', source: 'HTTPS_PROXY' });
-    const unsupported = { https_proxy: 'socks5://[::1]:1' };
-    expect((await shown([], unsupported)).settings.proxy).toEqual({
-      value: 'socks5://[::1]:1',
-      source: 'https_proxy',
-    });
-    expect((await shown([], { ...env, NO_PROXY: 'h.example' })).settings.proxy.value).toBe(null);
-    expect((await shown(['--profile', 'bare'], env)).settings.proxy.value).toBe(null);
-  });
-
-  test('config show: the names of headers are shown, and nothing of a header without a name', async () => {
-    const flags = ['-H', 'X-Team: secret-4711', '-H', 'X-Trace:1', '-H', 'secret-4712'];
-    const { settings } = await shown(flags);
-    expect(settings.headers).toEqual({ value: 'X-Team, X-Trace (hidden)', source: '--header' });
-  });
-
   test('config show: the profiles of the file are named, and values begin in the same column', async () => {
     const workflows = { 'long-name': UUID };
     const world = writeTestConfig({ profiles: { prod: { workflows }, bare: {} } }, {});
     const { stdout } = await runCli(['config', 'show', '--profile', 'prod'], world);
     expect(stdout).toMatch(/^Config file: .* \(profiles prod, bare\)\n/);
-    expect(stdout).toMatch(/\nprofile {13}prod /);
+    expect(stdout).toMatch(/\nprofile {13}prod {32} \(--profile\)\n/);
+    expect(stdout).toContain(
+      '\nDefaults: allowHttp false, workflowIdField auto, resend503 false, interval 2s, maxInterval 10s\n',
+    );
     expect(stdout).toContain(`\nworkflows.long-name ${UUID} `);
   });
 
@@ -141,7 +123,7 @@ describe('wfr config show', () => {
     expect(exitCode).toBe(0);
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
-    expect(stdout).toMatch(/\nNot set: profile, baseUrl, proxy, headers, token, headerFile, .*\n$/);
+    expect(stdout).toMatch(/\nNot set: profile, baseUrl, token, headerFile, .*\n$/);
   });
 
   test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
@@ -159,7 +141,7 @@ describe('wfr config show', () => {
     const { stdout } = await runCli(['config', 'show'], world);
     expect(stdout.split(world.path)).toHaveLength(2);
     expect(stdout).toMatch(
-      /^baseUrl +https:\/\/e\.example \(WFR_BASE_URL\)\n {2}overrides +https:\/\/h\.example\/v1 \(config\.json:5\)\n/m,
+      /^baseUrl +https:\/\/e\.example +\(WFR_BASE_URL\)\n {2}overrides +https:\/\/h\.example\/v1 +\(config\.json:5\)\n/m,
     );
   });
 
@@ -191,7 +173,7 @@ describe('wfr config show', () => {
       `token (hidden, in ${world.path}) (--token-file)`,
     );
     const { stdout } = await runCli(['config', 'show', '--no-token'], world);
-    expect(stdout).toContain('Not set: proxy, headers, token (--no-token), ');
+    expect(stdout).toContain('Not set: token (--no-token), ');
   });
 
   test.each([120, 80, 40])(
@@ -204,7 +186,8 @@ describe('wfr config show', () => {
       const lines = stdout.slice(stdout.indexOf('\nprofile')).split('\n');
       expect(lines.filter((line) => line.length > Math.max(stdoutTerminal, 44))).toEqual([]);
       const names = lines.flatMap((line) => /^[a-z]\w*/.exec(line)?.[0] ?? []);
-      expect([...names.slice(0, 3), names.at(-1)]).toEqual(['profile', 'baseUrl', 'allowHttp', 'workflows']);
+      expect(names.slice(0, 4)).toEqual(['profile', 'baseUrl', 'workflowIdField', 'interval']);
+      expect(lines.filter((line) => /^(Defaults|Not set): /.test(line))).toHaveLength(2);
       expect(stdout).not.toContain('…');
     },
   );
@@ -247,7 +230,7 @@ describe('wfr config show', () => {
     const settings = { baseUrl: 'https://h.example', caFile: 'ca.pem' };
     const world = writeTestConfig({ defaultProfile: 'p', profiles: { p: settings } });
     const show = (...flags: string[]) => runCli(['config', 'show', ...flags], world);
-    expect((await show()).stdout).toMatch(/^caFile .*ca\.pem \(config\.json:\d+\)$/m);
+    expect((await show()).stdout).toMatch(/^caFile .*ca\.pem +\(config\.json:\d+\)$/m);
     const { stdout } = await show('--base-url', 'https://e.example');
     expect(stdout).toContain(' caFile (that of profile p is for its own base URL), ');
   });
