@@ -38,9 +38,6 @@ function codeOf({ status, request }: HttpErrorInfo): ErrorCode {
   return status === 404 && 'runId' in request ? 'no-such-run' : 'rejected';
 }
 
-/** Matches a message that names the field of the workflow, in either spelling. */
-export const NAMES_FIELD = /wor(fk|kf)low_?id/i;
-
 /** Returns the summary, then the hints. */
 function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string[]] {
   const { status, url, location, tokenSource, request } = info;
@@ -83,8 +80,8 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   const summary = `the service rejected ${what} (${status})`;
   if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
   const dryRun = 'wfr run --dry-run shows what would be sent.';
-  // A message about inputs alone says that the workflow was found.
+  // A message about inputs alone does not doubt the workflow.
   const { message = '' } = info;
-  if (/\binputs?\b/i.test(message) && !NAMES_FIELD.test(message)) return [summary, dryRun];
+  if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary, dryRun];
   return [summary, `${dryRun} If the field of the workflow is wrong, choose it with --workflow-id-field.`];
 }

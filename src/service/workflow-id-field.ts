@@ -2,7 +2,7 @@
  * The variants of the member that carries the workflow's id. The interface spells it `worfklowId` (field reference) and
  * `workflowId` (worked examples) and does not say which one the service reads.
  */
-import { type HttpError, NAMES_FIELD } from './http-error.js';
+import type { HttpError } from './http-error.js';
 
 export type WorkflowIdField = 'worfklowId' | 'workflowId' | 'both';
 export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'both'] as const;
@@ -21,6 +21,7 @@ export function fieldsFor(variant: WorkflowIdField, workflowId: string): Record<
   };
 }
 
+const NAMES_FIELD = /wor(fk|kf)low_?id/i;
 const UNWANTED_FIELD =
   /\b(unknown|unexpected|additional|unrecogni[sz]ed|extra(neous)?)\b.{0,40}\b(fields?|propert(y|ies)|keys?|members?|attributes?|parameters?)\b/i;
 

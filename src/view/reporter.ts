@@ -43,11 +43,11 @@ export async function openReporter(
   /** The last line of `continuation`. */
   let lastContinuation = '';
   /** Why a request is sent again, if the last line says so. */
-  let lastCause = '';
+  let causeOnLastLine = '';
 
   /** Prints a line, even with --quiet. */
   function notice(line: string): void {
-    lastCause = '';
+    causeOnLastLine = '';
     // A run does not fail because stderr cannot be written.
     void stderr.write(`${line}\n`);
   }
@@ -148,18 +148,23 @@ export async function openReporter(
      */
     retrying(error: WfrError, delay: number, tries: string | undefined, id?: string, detail = ''): void {
       const cause = sanitize(error.facts.summary.join(', ')) + detail;
-      const isRepeated = live && cause === lastCause;
+      const isRepeated = live && cause === causeOnLastLine;
       if (isRepeated && id !== undefined) return;
       const subject = live || id === undefined ? '' : `${sanitize(id)}: `;
       const count = tries === undefined ? '' : ` (${tries})`;
       const reason = isRepeated ? '' : `${subject}${cause}; `;
       progress(`wfr: ${reason}retrying in ${formatDuration(delay)}${count}`);
-      lastCause = cause;
+      causeOnLastLine = cause;
+    },
+
+    /** A run was read: the cause of the next retry is printed again. */
+    answered(): void {
+      causeOnLastLine = '';
     },
 
     /** Prints what is waited for, unless the last line says why. */
     waitingFor(host: string): void {
-      if (lastCause === '') info(`Waiting for ${host}`);
+      if (causeOnLastLine === '') info(`Waiting for ${host}`);
     },
 
     /** Prints the id of a run, with `detail`. */
@@ -234,8 +239,8 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
-      // A request that was incomplete has a limit of its own.
-      const tries = detail ? undefined : `${count}/${MAX_RESENDS}`;
+      // A lost connection has a limit of its own.
+      const tries = detail && !(cause instanceof HttpError) ? undefined : `${count}/${MAX_RESENDS}`;
       reporter.retrying(cause, delay, tries, undefined, detail);
       reporter.runs?.waiting('Waiting to retry');
     },

@@ -163,6 +163,7 @@ test.skipIf(LACKS.dataBeforeReset).each([
     const { exitCode, stderr } = await run(service.baseUrl);
     expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 7, posts });
     expect(stderr).toContain('no run was created');
+    expect(stderr).toMatch(/so no run can exist; retrying in \S+ \(1\/3\)\n/);
     for (const { received, headers } of service.posts())
       expect(received).toBeLessThan(Number(headers['content-length']));
   },

@@ -18,11 +18,16 @@ import {
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 describe('status', () => {
-  const status = async (handler: Handler, args: readonly string[], options: CliOptions = {}) => {
+  const status = async (
+    handler: Handler,
+    args: readonly string[],
+    options: CliOptions = {},
+    command = 'status',
+  ) => {
     const clock = new VirtualClock();
     const service = await scriptedService(handler, { clock });
     const env = { WFR_BASE_URL: service.baseUrl };
-    const result = await runCli(['status', ...args], { env, clock, ...options });
+    const result = await runCli([command, ...args], { env, clock, ...options });
     return { ...result, ...service };
   };
 
@@ -188,6 +193,13 @@ describe('status', () => {
     expect(one.stderr).toMatch(
       /\(503\); retrying in 1\.0s \(1\/3\).*\n.*wfr: retrying in 2\.0s \(2\/3\).*\n.*wfr: retrying in 4\.0s/,
     );
+    let polls = 0;
+    const recovering: Handler = (_request, reply) => {
+      polls++;
+      reply.send(polls === 1 || polls === 3 ? 503 : 200, polls > 3 ? aFinishedRun() : aRun());
+    };
+    const watched = await status(recovering, ['run-1'], { terminal: 100 }, 'watch');
+    expect(watched.stderr.split('with an error (503)')).toHaveLength(3);
     const two = await status(answer, ['a', 'b'], { terminal: 100 });
     expect(two.stderr.split('retrying in')).toHaveLength(2);
     expect(two.stderr.split('with an error (503)')).toHaveLength(3);
