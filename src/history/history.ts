@@ -99,9 +99,16 @@ export function openHistory(context: Context) {
       return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
     },
 
-    /** Returns the base URL at which a run was triggered, if the history can be read soon. */
-    async serviceOf(id: string): Promise<string | undefined> {
-      return (await inTime(readRuns(), [])).find((run) => run.id === id)?.baseUrl;
+    /**
+     * Returns the base URL at which a run was triggered that is known by this id, or by one that begins so; undefined if one
+     * is known at `baseUrl`, too, or the history cannot be read soon.
+     */
+    async otherServiceOf(id: string, { href }: URL): Promise<string | undefined> {
+      const start = id.toLowerCase();
+      const isKnown = (run: PastRun) =>
+        isShortId(id) ? run.id.toLowerCase().startsWith(start) : run.id === id;
+      const urls = (await inTime(readRuns(), [])).filter(isKnown).map(({ baseUrl }) => baseUrl);
+      return urls.includes(href) ? undefined : urls[0];
     },
 
     /** Returns why an existing history is skipped: others could have planted it. */

@@ -62,6 +62,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     const { status } = seen;
     if (status !== undefined && !isKnownStatus(status))
       reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
+    reporter.answered();
     run = seen;
     run = await onChange(seen);
   };
@@ -86,7 +87,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     }
   } catch (error) {
     const isMissing = error instanceof WfrError && error.code === 'no-such-run';
-    thrown = isMissing ? (lost ?? (await withService(error, id, session))) : error;
+    thrown = isMissing ? (lost ?? (await withTriggeringService(error, id, session))) : error;
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
@@ -94,11 +95,11 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
 }
 
 /** Returns the error of a run that the service does not know, with the service at which the history has it. */
-async function withService(error: WfrError, id: string, { history, service }: Session) {
-  const triggeredAt = await history.serviceOf(id);
-  if (triggeredAt === undefined || triggeredAt === service.baseUrl.href) return error;
+async function withTriggeringService(error: WfrError, id: string, { history, service }: Session) {
+  const triggeredAt = await history.otherServiceOf(id, service.baseUrl);
+  if (triggeredAt === undefined) return error;
   const { code, facts } = error;
-  const hint = `It was triggered at another service: --base-url ${triggeredAt}`;
+  const hint = `It was triggered at another service: ${triggeredAt}`;
   return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
 }
 

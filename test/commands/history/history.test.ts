@@ -362,15 +362,21 @@ describe('history: @last', () => {
   test.each(['status', 'watch'])(
     '%s: where the service does not know a run, the error names the service that triggered it',
     async (command) => {
-      const { env, wfr } = await startHistorySandbox();
+      const { env, wfr, file } = await startHistorySandbox();
       const id = (await wfr('run', '-d', SLOW, 'label=x')).stdout.trim();
       const service = await scriptedService((_request, reply) => reply.send(404, ''));
       const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
       const { exitCode, stderr } = await runCli([command, id], { env: elsewhere });
       expect(exitCode).toBe(5);
       expect(stderr).toContain(
-        `the service has no run ${id} (404)\n  It was triggered at another service: --base-url ${env.WFR_BASE_URL}\n`,
+        `the service has no run ${id} (404)\n  It was triggered at another service: ${env.WFR_BASE_URL}\n`,
       );
+      const short = await runCli([command, id.slice(0, 8).toUpperCase()], { env: elsewhere });
+      expect(short.stderr).toContain(`It was triggered at another service: ${env.WFR_BASE_URL}\n`);
+      const here = { id: 'run-8', workflow: 'w', baseUrl: `${service.baseUrl}/`, triggered: 't', inputs: [] };
+      writeFileSync(file, `${JSON.stringify(here)}\n`, { flag: 'a' });
+      const lost = await runCli([command, 'run-8'], { env: elsewhere });
+      expect(lost.stderr).toContain('  Check the id, and the base URL: ');
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
       expect(unknown.stderr).toContain('  Check the id, and the base URL: ');
     },
