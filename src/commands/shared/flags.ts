@@ -83,7 +83,7 @@ const SHARED_FLAGS = {
     ),
     common(
       '--timeout <duration>',
-      'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
+      'stop waiting after this long; the run continues; 0 polls once (default: no limit)',
     ),
   ],
   output: () => [
