@@ -96,13 +96,14 @@ async function show(
   return { ...outcome, durationMs, state };
 }
 
-/** Characters of an output that a summary has where the width of a line is not limited. */
-const BEGINNING = 60;
+/** Characters of an output that a summary has where the width of a line is not limited, and where it is very small. */
+const PREVIEW_LENGTH = 60;
+const MIN_PREVIEW = 20;
 
 /** Prints all that is known of a run, with the beginning of its output on one line, and how to see more. */
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
-  const room = layout.width === 0 ? BEGINNING : layout.width - LABEL_WIDTH;
+  const room = layout.width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, layout.width - LABEL_WIDTH);
   let json = '';
   for (const piece of run.status === 'FINISHED' ? compactJson(outputOf(run)) : []) {
     json += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
