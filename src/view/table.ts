@@ -26,7 +26,7 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
 /** Beside an optional column, each column has so much room, unless its cells are shorter. */
-const USEFUL_WIDTH = 14;
+const USEFUL_WIDTH = 10;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(

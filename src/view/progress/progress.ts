@@ -271,7 +271,9 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
 
   const below = (width: number): readonly string[] =>
     problems.map((row) => {
-      const text = truncateTo(rowText({ ...row, id: undefined }), width);
+      // The command names the table; what is cut off says more.
+      const label = row.label.replace(/^.*:(\d+)(?= \(|$)/, 'row $1');
+      const text = truncateTo(rowText({ ...row, label, id: undefined }), width);
       const word = wordOf(row.state);
       const paint = wordPaint(word, style);
       return text.replace(`  ${word}`, (found) => paint(found));
