@@ -81,7 +81,8 @@ describe('the lines of a results file', () => {
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
     expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({
       exitCode: 0,
-      stderr: '2 rows: 2 finished; no run triggered now\nTo see the outputs: wfr results out.jsonl -o csv\n',
+      stderr:
+        '2 rows: 2 finished; no run triggered now\nTo save the outputs: wfr results out.jsonl -o csv > out.csv\n',
     });
     expect(posts()).toHaveLength(2);
   });

@@ -70,9 +70,11 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     // With JSON, the counts are in the result or in the error.
     if (!isMixed && (!hasRows || !context.errorsAsData)) {
       const { env, secrets } = context;
-      // On a terminal, the rows follow, and have their reasons, but not beside values.
+      // On a terminal, rows with their reasons follow; values and ids have none.
       const shown =
-        plan.format !== 'text' && context.stdout.isTerminal ? { ...summary, reasons: [], next: [] } : summary;
+        /csv|json/.test(plan.format) && context.stdout.isTerminal
+          ? { ...summary, reasons: [], next: [] }
+          : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);

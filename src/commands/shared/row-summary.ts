@@ -41,8 +41,8 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
   }));
   const next = nextSteps(rows, total, facts);
-  const hasLook = counts.length > 0 && (reasons.length > 0 || next.length === 0);
-  return { counts, reasons, notes, next: [...next, ...(hasLook ? lookSteps(results, rows) : [])] };
+  const look = rows.count('finished') > 0 ? lookSteps(results) : [];
+  return { counts, reasons, notes, next: [...next, ...look] };
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
@@ -57,7 +57,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     .map((state) => wordOf(shownState(state)))
     .reverse()
     .join(' and ');
-  const same = isBatch ? 'the same command' : `the same wfr ${isOnce ? 'run' : 'batch'} command`;
+  const same = isBatch ? 'the same command' : `the wfr ${isOnce ? 'run' : 'batch'} command of these results`;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
@@ -98,11 +98,13 @@ function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
 /** Files that a command is printed with at most. */
 const MAX_FILES = 3;
 
-/** Returns how to see the rows of results files. */
-function lookSteps(files: readonly string[], rows: RowStates): NextStep[] {
-  if (files.length === 0 || files.length > MAX_FILES) return [];
+/** Returns how to get the outputs of results files. */
+function lookSteps(files: readonly string[]): NextStep[] {
+  const [first] = files;
+  if (first === undefined || files.length > MAX_FILES) return [];
+  const table = shellCommand([`${first.replace(/\.jsonl?$/, '')}.csv`]);
   const command = shellCommand(['wfr', 'results', ...files, '-o', 'csv']);
-  return [{ text: `To see ${rows.count('finished') > 0 ? 'the outputs' : 'all rows'}`, command }];
+  return [{ text: 'To save the outputs', command: `${command} > ${table}` }];
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */

@@ -52,7 +52,7 @@ describe('batch: rows and tables', () => {
     const args = ['batch', INVOICE, '--rows', 'rows.jsonl', '--results', 'out.jsonl', '-i', 'customer=B'];
     const { exitCode, stdout, stderr } = await runCli(args, { env, clock, cwd });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
-    expect(stderr).toMatch(/2 rows: 2 finished; took \S+\nTo see the outputs: .*\n$/);
+    expect(stderr).toMatch(/2 rows: 2 finished; took \S+\nTo save the outputs: .*\n$/);
     expect(posts()).toBe(2);
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 3: FINISHED_ROW });
     const customers = readEvents(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
@@ -563,7 +563,7 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 To run failed and rejected rows again, once corrected: ${command} --retry-failed
-To see the outputs: wfr results out.jsonl -o csv
+To save the outputs: wfr results out.jsonl -o csv > out.csv
 `);
   });
 
@@ -584,7 +584,7 @@ To see the outputs: wfr results out.jsonl -o csv
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
       expect(last).toEqual(
-        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^rows\\.jsonl:${row}  rejected  422: no.*…$`)),
+        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^row ${row}  rejected  422: no.*…$`)),
       );
       expect(lines.at(-1)).toContain('\u001b[33m  rejected\u001b[39m');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
@@ -602,11 +602,11 @@ To see the outputs: wfr results out.jsonl -o csv
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo see the outputs: wfr results out\.jsonl -o csv\n$/,
+      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.csv\n$/,
     );
     // The time of the second command is not that of the batch.
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
-      /^1 row: 1 finished; no run triggered now\nTo see/,
+      /^1 row: 1 finished; no run triggered now\nTo save the outputs: /,
     );
   });
 
@@ -743,5 +743,7 @@ test('batch: a command of the closing block that is wider than the window is one
     terminal: 40,
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
-  expect(stderr).toContain("To see all rows:\n  wfr results 'results of today.jsonl' -o csv\n");
+  expect(stderr).toContain(
+    "once\n  corrected:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
+  );
 });

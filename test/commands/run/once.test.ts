@@ -476,7 +476,7 @@ describe('run --once: the file', () => {
     await once();
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^1 row: 1 finished; began .*\nTo see the outputs: .*\n$/);
+    expect(stdout).toMatch(/^1 row: 1 finished; began .*\nTo save the outputs: .*\n$/);
   });
 
   test('results --report html: the file of run --once has the names of its inputs, and no value', async () => {
