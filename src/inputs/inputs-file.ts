@@ -20,12 +20,13 @@ export type Segment = Uint8Array | FileSegment;
 
 const KINDS = { '@': 'document', '@=': 'text', '@:=': 'json' } as const;
 
-/** Returns the value of an item. Throws InputError for a text that is not JSON and must be. */
-export function segmentOf({ name, separator, value, mediaType }: Item): Segment {
+/** Returns the value of an item, which may be a cell, whose column decides its type. Throws InputError for a text that is not JSON and must be. */
+export function segmentOf({ name, separator, value, mediaType }: Item, isCell = false): Segment {
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
   const start = escapeName(name);
-  return checkJson(Buffer.from(value), `; for a string use ${start}=text, for a file ${start}@:=path`);
+  const fix = isCell ? `name the column ${start}` : `use ${start}=text, for a file ${start}@:=path`;
+  return checkJson(Buffer.from(value), `; for a string ${fix}`);
 }
 
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */

@@ -189,7 +189,7 @@ function openResolver(
     const input: GivenInput = { ...labelled, name: item.name, item };
     given.set(item.name, input);
     await collect(input.label, async () => {
-      input.parts = await read(segmentOf(item), paths, item.raw);
+      input.parts = await read(segmentOf(item, input.isCell), paths, item.raw);
     });
   };
 
