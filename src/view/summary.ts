@@ -34,6 +34,8 @@ export function runSummary(
     .map(([name, text]) => {
       if (text === undefined) return '';
       const lines = sanitizeLines(text).flatMap((line) => wrap(line, space));
+      // An id is one word, which a person can copy from a line of its own.
+      if (lines.some((line) => line.length > space)) return `${name}\n  ${lines.join('\n  ')}\n`;
       const shown = lines.join(`\n${' '.repeat(LABEL_WIDTH)}`);
       return `${name.padEnd(LABEL_WIDTH)}${name === 'status' ? statusPaint(run.status, style)(shown) : shown}\n`;
     })

@@ -206,6 +206,13 @@ describe('status', () => {
     expect(two.stderr).toContain('Run a could not be read.\nRun b could not be read.\n');
   });
 
+  test('status: in a window of 40 columns, an id is whole on a line of its own', async () => {
+    const id = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun({ id })));
+    const { stdout } = await runCli(['status', id], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 40 });
+    expect(stripVTControlCharacters(stdout)).toMatch(new RegExp(`^run\\n {2}${id}\\nstatus {5}RUNNING\\n`));
+  });
+
   test('status: several runs are printed as a table, in the order of the arguments', async () => {
     const handler: Handler = (request, reply) => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
