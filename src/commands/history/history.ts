@@ -124,7 +124,7 @@ function statusCommand(
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
   const withoutSlash = (url: string) => url.replace(/\/+$/, '');
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
-  const baseUrl = isElsewhere || hasServices(runs) ? first.baseUrl : undefined;
+  const baseUrl = isElsewhere ? first.baseUrl : undefined;
   const flags = toArgs({ profile: name, baseUrl });
   return context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`);
 }
