@@ -119,9 +119,7 @@ async function sendRows(
   // The time of this command would not be that of the batch.
   const isContinued = log.rows.known > 0;
   if (file?.isDefault)
-    reporter.block([
-      sanitize(`Results file: ${file.name}; the same command continues from it, and sends no row twice.`),
-    ]);
+    reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
   const gate = createGate({
     ...plan,
     clock: context.clock,
@@ -155,7 +153,8 @@ async function sendRows(
     notes: run.notes(),
     results: file === undefined ? [] : [file.name],
     command: nextCommand(args, flags, context),
-    isBatch: true,
+    // Again, that would trigger another run for what has failed since.
+    same: `the same command${flags.retryFailed === undefined ? '' : ' without --retry-failed'}`,
     isLimited: unsent > 0,
   });
   const exit = exitOfRows(run.exits(), log.rows);

@@ -19,8 +19,8 @@ export interface SummaryFacts {
   isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
   command?: ((...flags: string[]) => string) | undefined;
-  /** Whether wfr batch itself says it, so that "the same command" is that one. */
-  isBatch: boolean;
+  /** What continues with the rows, in words. */
+  same: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
 }
@@ -49,7 +49,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
 type Step = readonly [text: string, flag?: string];
 
 function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
-  const { isOnce = false, isBatch, isLimited, command } = facts;
+  const { isOnce = false, same, isLimited, command } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[])
@@ -57,13 +57,13 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     .map((state) => wordOf(shownState(state)))
     .reverse()
     .join(' and ');
-  const same = isBatch ? 'the same command' : `the wfr ${isOnce ? 'run' : 'batch'} command of these results`;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
-    has('invalid') ? [`Once the invalid rows are fixed, run ${same} again.`] : isOpen && [continuing, ''],
+    // The same command also reads the invalid rows again.
+    isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, run ${same} again.`],
     retried !== '' && [
       `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
       '--retry-failed',

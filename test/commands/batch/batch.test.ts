@@ -584,7 +584,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
       expect(last).toEqual(
-        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^row ${row}  rejected  422: no.*…$`)),
+        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^line ${row}  rejected  422: no.*…$`)),
       );
       expect(lines.at(-1)).toContain('\u001b[33m  rejected\u001b[39m');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
@@ -596,6 +596,22 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
       expect(block.filter((line) => line.length > columns && !line.startsWith('  wfr '))).toEqual([]);
     },
   );
+
+  test('batch: with invalid rows, the command that continues comes first, and without --retry-failed', async () => {
+    const { wfr } = await startBatchService(undefined, (_request, reply) =>
+      reply.send(200, aRun({ id: 'run-1' })),
+    );
+    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
+    const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
+    expect(open.stderr).toMatch(/\nTo continue: wfr batch .*\n/);
+    expect(open.stderr).not.toContain('Once the invalid');
+    const ended = await startBatchService();
+    const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
+    const first = await ended.wfr(BATCH_ARGS, { cwd: others });
+    expect(first.stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
+    const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
+    expect(again.stderr).toContain('run the same command without --retry-failed again.\n');
+  });
 
   test('batch: a success names the next command', async () => {
     const { wfr } = await startBatchService();

@@ -28,7 +28,7 @@ describe('batch without --results: a table', () => {
     const first = await run();
     expect(first.exitCode).toBe(0);
     expect(first.stderr.split('\n')[0]).toBe(
-      'Results file: data/rows.csv.w.results.jsonl; the same command continues from it, and sends no row twice.',
+      'Results file: data/rows.csv.w.results.jsonl; the same command continues from it.',
     );
     expect(readEvents(join(cwd, 'data/rows.csv.w.results.jsonl')).map(({ event }) => event)).toContain(
       'table',
