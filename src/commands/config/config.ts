@@ -108,6 +108,7 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
+const OVERRIDES = '  overrides';
 /** The most columns of names; longer ones push the values. */
 const MAX_NAME_WIDTH = 24;
 /** The columns of values, such as a UUID, in a window that has room for them and their sources. */
@@ -124,11 +125,12 @@ function asText(
   const isDefault = ({ values: [first] }: EffectiveSetting) => first?.source === 'default';
   const labelOf = ({ name }: EffectiveSetting) => name.replace(/^workflows\..*\.parameters\./, '  ');
   const shown = settings.filter((setting) => !isDefault(setting));
-  const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(...shown.map((one) => labelOf(one).length)));
+  const longest = Math.max(OVERRIDES.length, ...shown.map((one) => labelOf(one).length));
+  const nameWidth = Math.min(MAX_NAME_WIDTH, longest);
   const valueWidth = width === 0 || width >= MIN_WIDTH ? VALUE_WIDTH : 0;
   const lines = shown.flatMap((setting) =>
     setting.values.map(({ value, source }, index) => {
-      const label = index === 0 ? labelOf(setting) : '  overrides';
+      const label = index === 0 ? labelOf(setting) : OVERRIDES;
       const [place, line] = source.split(` in ${path}:`);
       const end = sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`);
       const text = sanitize(value).padEnd(valueWidth);
