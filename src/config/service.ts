@@ -62,7 +62,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
   if (raw === undefined) {
     throw new UsageError([
-      'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr without a service: wfr sandbox -- bash',
+      'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr: wfr sandbox -- bash',
     ]);
   }
   const { text, source } = raw;

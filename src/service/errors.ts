@@ -71,7 +71,7 @@ const FAULTS = {
   'dns-unavailable': { text: 'the DNS server does not respond for HOST', codes: /^(EAI_AGAIN|EAI_FAIL)$/ },
   refused: {
     text: 'nothing listens at HOST',
-    hint: 'Check the base URL; to try wfr without a service: wfr sandbox -- bash',
+    hint: 'Check the base URL; to try wfr without it: wfr sandbox -- bash',
     codes: /^ECONNREFUSED$/,
   },
   unreachable: {

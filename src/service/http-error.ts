@@ -65,7 +65,10 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   if (status === 404) {
     const base = url.replace(/\/runs(\/[^/]*)?$/, '');
     if (!isTrigger)
-      return [`the service has no run ${request.runId} (404)`, `Check the id, and the base URL: ${base}`];
+      return [
+        `the service has no run ${request.runId} (404)`,
+        `Check the id (wfr history lists yours), and the base URL: ${base}`,
+      ];
     return [
       `the service does not know the workflow, or has nothing at ${url} (404)`,
       // A name that a profile would resolve is sent as it is where there is none.
@@ -79,9 +82,11 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   if (status >= 500 || status === 408) return [`the service answered ${what} with an error (${status})`];
   const summary = `the service rejected ${what} (${status})`;
   if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
-  const dryRun = 'wfr run --dry-run shows what would be sent.';
-  // A message about inputs alone does not doubt the workflow.
+  // A message about inputs alone does not doubt the workflow, and says what is wrong.
   const { message = '' } = info;
-  if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary, dryRun];
-  return [summary, `${dryRun} If the field of the workflow is wrong, choose it with --workflow-id-field.`];
+  if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary];
+  return [
+    summary,
+    'wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.',
+  ];
 }

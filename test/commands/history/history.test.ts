@@ -376,9 +376,9 @@ describe('history: @last', () => {
       const here = { id: 'run-8', workflow: 'w', baseUrl: `${service.baseUrl}/`, triggered: 't', inputs: [] };
       writeFileSync(file, `${JSON.stringify(here)}\n`, { flag: 'a' });
       const lost = await runCli([command, 'run-8'], { env: elsewhere });
-      expect(lost.stderr).toContain('  Check the id, and the base URL: ');
+      expect(lost.stderr).toContain('  Check the id (wfr history lists yours), and the base URL: ');
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
-      expect(unknown.stderr).toContain('  Check the id, and the base URL: ');
+      expect(unknown.stderr).toContain('  Check the id (wfr history lists yours), and the base URL: ');
     },
   );
 
