@@ -23,10 +23,8 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
-/** A column is not made narrower than this. */
+/** A column is not made narrower than this, nor beside an optional one. */
 const MIN_WIDTH = 8;
-/** Beside an optional column, each column has so much room, unless its cells are shorter. */
-const USEFUL_WIDTH = 10;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(
@@ -65,7 +63,7 @@ function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Ro
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
-    const useful = [...kept, column].map((one) => Math.min(one.width, USEFUL_WIDTH));
+    const useful = [...kept, column].map((one) => Math.min(one.width, MIN_WIDTH));
     if (lineWidth(useful) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));

@@ -272,7 +272,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
   const below = (width: number): readonly string[] =>
     problems.map((row) => {
       // The command names the table; what is cut off says more.
-      const label = row.label.replace(/^.*:(\d+)(?= \(|$)/, 'row $1');
+      const label = row.label.replace(/^.*:(\d+)(?= \(|$)/, 'line $1');
       const text = truncateTo(rowText({ ...row, label, id: undefined }), width);
       const word = wordOf(row.state);
       const paint = wordPaint(word, style);
