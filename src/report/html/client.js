@@ -61,7 +61,7 @@ function showAddressed() {
   if (rows.length === 1) openDetails(body.rows[0]);
   if (kind === undefined || matching.length === 0) return;
   const [{ label = `Run ${number}`, step = '', message = '' }] = matching;
-  const name = kind === 'run' ? label : `${step} ${message}`;
+  const name = kind === 'run' ? label : [step, message].filter(Boolean).join(': ');
   chosen.textContent = `${shorten(name, 80)} ×`;
   section.scrollIntoView();
   if (kind === 'run' && rows.length > 1) openDetails(body.rows[0]);

@@ -79,7 +79,7 @@ const COLUMNS: readonly (readonly [name: string, kind: string, member: keyof Ent
   ['Run', 'id', 'id'],
   ['Workflow', 'id', 'workflow'],
   ['Version', 'version', 'version'],
-  ['Status', 'status', 'outcome'],
+  ['Outcome', 'status', 'outcome'],
   ['Steps', 'number steps', 'steps'],
   ['Start (UTC)', 'number start', 'started'],
   ['Duration', 'number', 'duration'],
@@ -191,7 +191,7 @@ function renderHistogram(durations: readonly number[], p95: number): Markup {
     return markup`<tr><th scope="row">${start && formatDuration(start)} ${end}</th><td class="number">${formatCount(count)}</td><td class="message"><svg aria-hidden="true" height="10"><rect width="${formatPercentage((count / most) * 100)}" height="10"/></svg></td></tr>\n`;
   });
   return markup`<table class="ranges">
-<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Count</th><td></td></tr></thead>
+<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
@@ -244,7 +244,7 @@ function renderFailures(groups: readonly Group[]): Markup {
 <section aria-labelledby="failures">
 <h2 id="failures">What did not succeed</h2>
 <table class="groups">
-<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
+<thead><tr><th scope="col" class="number">Count</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
 <tbody>
 ${groups.map(renderGroup)}</tbody>
 </table>
