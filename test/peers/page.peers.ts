@@ -124,7 +124,7 @@ describe('HTML report: 10,000 runs', () => {
     const counts = await browser.run<string[]>(
       'return [...document.querySelectorAll(".groups .number")].map((cell) => cell.textContent)',
     );
-    expect(counts.slice(0, 4)).toEqual(['Runs', '91', '80', '80']);
+    expect(counts.slice(0, 4)).toEqual(['Count', '91', '80', '80']);
     await follow('.groups tbody tr:nth-child(2) .show');
     expect(await shown()).toBe('80 of 10,000 runs');
     await follow('.groups tbody tr:nth-child(4) .show');
@@ -321,7 +321,7 @@ describe('HTML report: one number for each row, its output, and paper', () => {
     expect((await column(0)).slice(0, 2)).toEqual(['rows.csv:2', 'rows.csv:3']);
     expect(
       await browser.run('return [...document.querySelectorAll(".runs th")].map((head) => head.innerText)'),
-    ).toEqual(['Row', 'Status', 'Steps', 'Start (UTC)', 'Duration', 'Failing step', 'Message']);
+    ).toEqual(['Row', 'Outcome', 'Steps', 'Start (UTC)', 'Duration', 'Failing step', 'Message']);
   });
 
   test('HTML report: the page of one run shows its output', async () => {

@@ -136,10 +136,10 @@ describe('terminal', () => {
     const after = await screen.waitFor(/watched for(.|\n)*\$$/);
     expect(after.split('\n').slice(0, 5)).toEqual([
       expect.stringMatching(/^ID {2}STATUS/),
-      expect.stringMatching(/^a {3}FINISHED {2}4\/4 .*v1$/),
-      expect.stringMatching(/^b {3}FAILED {4}1\/4 .*v1$/),
+      expect.stringMatching(/^a {3}FINISHED {2}4\/4 {4}v1 .*d$/),
+      expect.stringMatching(/^b {3}FAILED {4}1\/4 {4}v1 .*d$/),
       '  Two: broken',
-      expect.stringMatching(/^c {3}FINISHED {2}4\/4 .*v1$/),
+      expect.stringMatching(/^c {3}FINISHED {2}4\/4 {4}v1 .*d$/),
     ]);
     expect(after).toMatch(/\n3 runs: 2 FINISHED, 1 FAILED; watched for \d\S*\n\$$/);
     expect(spinners(after)).toEqual([]);
@@ -152,7 +152,7 @@ describe('terminal', () => {
       new RegExp(
         `^(before\\n)?. 0\\/4 runs  4 RUNNING.*\\n  ID  STATUS.*${['a', 'b', 'c', 'd'].map((id) => `\\n  ${id}   ${line.source}`).join('')}$`,
       );
-    const whole = /RUNNING {2}1\/4 .*v1/;
+    const whole = /RUNNING {2}1\/4 {4}v1 .*d/;
     const narrow = /RUNNING {2}1\/4 .*/;
     await screen.waitFor(table(whole));
     for (const [columns, line] of [
