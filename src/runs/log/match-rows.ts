@@ -112,6 +112,14 @@ export function matchRows(
       if (equal !== at) copies.set(at, equal);
       else if (!unreadable.has(at) || found.written.get(at) === undefined) take(at, byKey.find(key, true));
     }
+    keepOrder();
+  }
+
+  /** Gives equal rows the recorded ones that they took by their numbers, so that each keeps its line and its name. */
+  function keepOrder(): void {
+    const byKey = new DigestIndex(keys);
+    for (const row of recordedRows(isFound).reverse()) byKey.add(row);
+    for (const [at, key] of found.keys.entries()) if (numberAt(at) > 0) take(at, byKey.find(key, true));
   }
 
   /** Returns the recorded rows by their content, in ORDER, and then the one with the smallest number first. */

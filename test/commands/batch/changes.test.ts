@@ -310,6 +310,33 @@ describe('batch --rows: tables that change', () => {
     expect(sent).toHaveLength(2);
   });
 
+  test('batch: equal rows of which one failed and one still ran keep their lines in a command that continues', async () => {
+    const { run, wfr, cwd, sent, state } = await prepareTable(table('A,1', 'A,1', 'A,1'));
+    state.answerOf = () => (['fail', 'run', 'finish'] as const)[sent.length] ?? 'drop';
+    state.poll = 'RUNNING';
+    const lines = async () => {
+      const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+      return stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => {
+          const { row, label, id } = JSON.parse(line);
+          return [row, label, id];
+        });
+    };
+    await run('--timeout', '0', '--keep-going');
+    const before = await lines();
+    expect(before.map(([row, label]) => [row, label])).toEqual([
+      [2, 'rows.csv:2'],
+      [3, 'rows.csv:3'],
+      [4, 'rows.csv:4'],
+    ]);
+    state.poll = 'FINISHED';
+    await run();
+    expect(await lines()).toEqual(before);
+    expect(sent).toHaveLength(3);
+  });
+
   test('batch: a row whose document was archived after success is finished, and one whose document was replaced is held', async () => {
     const { run, sent, cwd } = await prepareTable('customer,scan@\nA,a.pdf\nB,b.pdf\n');
     writeFileSync(join(cwd, 'a.pdf'), 'A');
