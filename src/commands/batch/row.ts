@@ -158,14 +158,8 @@ export function rowRunner(
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
   async function watch({ number, label }: Row, id: string, known: Run | undefined): Promise<RowResult> {
-    let changes = 0;
-    const onChange = async (run: Run) => {
-      changes++;
-      return run;
-    };
-    const { wait } = plan;
-    const options = { id, known, wait, label: null, exists: true, signal: stopWatching, onChange };
-    const { run, error, thrown } = await watchRun(options, session);
+    const options = { id, known, wait: plan.wait, label: null, exists: true, signal: stopWatching };
+    const { run, late, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
     else if (error !== undefined) {
@@ -175,8 +169,7 @@ export function rowRunner(
       // Before it is recorded: a command that continues leaves ended rows alone.
       // Another row may have taken the place and the name of one that is gone.
       if (!log.rows.isGone(number)) await files?.save(label, number, run);
-      const isLate = known === undefined && changes === 1;
-      log.record({ event: 'ended', row: number, ...(isLate && { late: true }), run });
+      log.record({ event: 'ended', row: number, late, run });
       history.recordStatus({ id, baseUrl, status: run.status }, { isNew: true });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);

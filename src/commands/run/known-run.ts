@@ -14,7 +14,9 @@ export interface KnownRun {
   /** Whether this command triggered it. */
   isNew: boolean;
   /** Records how the run ended, for later commands. Never throws. */
-  recordEnd?: ((end: { event: 'ended'; run: EndedRun } | { event: 'lost' }) => Promise<void>) | undefined;
+  recordEnd?:
+    | ((end: { event: 'ended'; late: true | undefined; run: EndedRun } | { event: 'lost' }) => Promise<void>)
+    | undefined;
 }
 
 /** Returns the error of a run that is recorded in `file` and that the service no longer knows. */

@@ -132,10 +132,10 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
   const { state, id } = record().now;
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
-  const { run, thrown } = await pollOnce(id, undefined, session);
+  const { run, late, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
   if (run === undefined && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
-  if (run !== undefined && hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, run });
+  if (run !== undefined && hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
 }
 
 /** Triggers the run; createRun records each step before it takes effect. */

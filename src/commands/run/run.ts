@@ -85,7 +85,7 @@ async function watch(
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
   // Last: a file system that hangs must not keep back the result.
-  if (received !== undefined) await recordEnd?.({ event: 'ended', run: received });
+  if (received !== undefined) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
   if (outcome.state === 'lost') await recordEnd?.({ event: 'lost' });
   const runs = [{ ...outcome, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };

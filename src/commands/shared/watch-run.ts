@@ -25,6 +25,8 @@ export interface WatchOutcome extends Outcome {
   id: string;
   /** What was thrown, of which `error` has the facts. */
   thrown: unknown;
+  /** Set where another command triggered the run, and it had ended before this one first read it: its duration is unknown. */
+  late: true | undefined;
 }
 
 export interface WatchOptions {
@@ -58,11 +60,13 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   const started = clock.monotonic();
   let run: Run | undefined;
   let thrown: unknown;
+  let late: true | undefined;
   const see = async (seen: Run) => {
     const { status } = seen;
     if (status !== undefined && !isKnownStatus(status))
       reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
     reporter.answered();
+    if (known === undefined && run === undefined && hasEnded(seen)) late = true;
     run = seen;
     run = await onChange(seen);
   };
@@ -91,7 +95,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
-  return withError(thrown, { id, workflowId: undefined, run, startedAt, durationMs });
+  return withError(thrown, { id, workflowId: undefined, run, late, startedAt, durationMs });
 }
 
 /** Returns the error of a run that the service does not know, with the service at which the history has it. */

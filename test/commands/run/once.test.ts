@@ -479,6 +479,18 @@ describe('run --once: the file', () => {
     expect(stdout).toMatch(/^1 row: 1 finished; began .*\nTo save the outputs: .*\n$/);
   });
 
+  test('results: the duration of a run that had ended before the next --once command read it is not known', async () => {
+    const { once, wfr } = await prepareOnce();
+    const durationOf = async () =>
+      JSON.parse((await wfr(['results', 'my.once', '-o', 'jsonl'])).stdout).duration;
+    await once(['a=1', '--detach']);
+    await once(['a=1']);
+    expect(await durationOf()).toBe(null);
+    await once(['a=1', '--once', 'other.once']);
+    const { stdout } = await wfr(['results', 'other.once', '-o', 'jsonl']);
+    expect(typeof JSON.parse(stdout).duration).toBe('number');
+  });
+
   test('results --report html: the file of run --once has the names of its inputs, and no value', async () => {
     const { once, wfr, cwd } = await prepareOnce();
     await once(['customer=a secret', 'n:=1']);
