@@ -104,10 +104,15 @@ export function openHistory(context: Context) {
      * is known at `baseUrl`, too, or the history cannot be read soon.
      */
     async otherServiceOf(id: string, { href }: URL): Promise<string | undefined> {
-      const start = id.toLowerCase();
-      const isKnown = (run: PastRun) =>
-        isShortId(id) ? run.id.toLowerCase().startsWith(start) : run.id === id;
-      const urls = (await inTime(readRuns(), [])).filter(isKnown).map(({ baseUrl }) => baseUrl);
+      const known = await inTime(readRuns(), []);
+      const ids = [
+        id,
+        ...findByStart(
+          id,
+          known.map((run) => run.id),
+        ),
+      ];
+      const urls = known.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
       return urls.includes(href) ? undefined : urls[0];
     },
 
