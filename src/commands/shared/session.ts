@@ -132,9 +132,9 @@ export async function runCommand(
     const error = flags.report === undefined ? undefined : describe(exit, []);
     const failures = (await reports.write({ runs, exit, ...period, error })).map(factsOf);
     await printErrors(failures, flags, context);
-    for (const [, page] of (flags.report ?? []).map((kind) => /^html=(.+)/s.exec(kind) ?? []))
-      if (page !== undefined && runs.length > 0 && failures.length === 0)
-        session?.reporter.info(`Report: ${sanitize(page)}`);
+    const isWritten = runs.length > 0 && failures.length === 0;
+    for (const kind of isWritten ? new Set(flags.report) : [])
+      if (kind.startsWith('html=')) session?.reporter.info(`Report: ${sanitize(kind.slice('html='.length))}`);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? describe(finalExit, failures) : undefined;
     if (data !== undefined) await stderr.write(errorLine(data));
