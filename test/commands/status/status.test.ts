@@ -204,6 +204,10 @@ describe('status', () => {
     expect(two.stderr.split('retrying in')).toHaveLength(2);
     expect(two.stderr.split('with an error (503)')).toHaveLength(3);
     expect(two.stderr).toContain('Run a could not be read.\nRun b could not be read.\n');
+    expect(two.stderr).toMatch(/wfr: the service answered the request with an error \(503\); retrying/);
+    const both = await status(answer, ['a', 'b'], { terminal: 100 }, 'watch');
+    expect(both.stderr.split('the run could not be read')).toHaveLength(2);
+    for (const id of ['a', 'b']) expect(both.stderr).toContain(`Run ${id} may still be running.`);
   });
 
   test('status: in a window of 40 columns, an id is whole on a line of its own', async () => {

@@ -230,6 +230,7 @@ describe('live line', () => {
     };
     expect(batchText(counts, 20_000, 100)).toContain('30/min  20s, about 1m left');
     expect(batchText(counts, 40_000, 100)).toContain('15/min  40s, about 2m left');
+    expect(batchText(counts, 80_000, 100)).toContain('7.5/min  1m 20s');
   });
 
   test('live line: the bar of a batch is full only when every row has ended', () => {
