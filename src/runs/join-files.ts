@@ -8,7 +8,7 @@ import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { createRowLines, type LineReader, openLines, type ResultsFile } from './log/row-lines.js';
-import { RowStates } from './log/row-states.js';
+import { createRowStates } from './log/row-states.js';
 
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
@@ -31,7 +31,7 @@ interface FileFacts extends ResultsFile {
 
 /** Joins the files. Throws UsageError if one cannot be read. */
 export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
-  const rows = new RowStates();
+  const rows = createRowStates();
   const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = new PagedArray<FileFacts>();

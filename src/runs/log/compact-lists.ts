@@ -61,48 +61,42 @@ export class DigestList {
   }
 }
 
-/** Finds rows by their digest: a hash table, as a Map would take several times the memory. */
-export class DigestIndex {
+export type DigestIndex = ReturnType<typeof createDigestIndex>;
+
+/** Returns what finds rows of a list by their digest: a hash table, as a Map would take several times the memory. */
+export function createDigestIndex(list: DigestList) {
+  const size = list.size + 1;
   /** By entry, from 1: its row, and the entry before it with the same hash. */
-  readonly #rows: Uint32Array;
-  readonly #before: Uint32Array;
+  const rows = new Uint32Array(size);
+  const before = new Uint32Array(size);
   /** The last entry with each hash. */
-  readonly #last: Uint32Array;
-  #count = 0;
-
-  constructor(private readonly list: DigestList) {
-    this.#rows = new Uint32Array(list.size + 1);
-    this.#before = new Uint32Array(list.size + 1);
-    this.#last = new Uint32Array(list.size + 1);
-  }
-
-  /** Adds a row of the list, once; it is found before those that were added earlier. */
-  add(row: number): void {
-    const hash = this.#hash(this.list.get(row));
-    this.#count++;
-    this.#rows[this.#count] = row;
-    this.#before[this.#count] = this.#last[hash] ?? 0;
-    this.#last[hash] = this.#count;
-  }
-
-  /** Returns the row with a digest that was added last. With `isTaken`, it is not found again. */
-  find(digest: string | undefined, isTaken = false): number | undefined {
-    const hash = this.#hash(digest);
-    let after = 0;
-    let entry = this.#last[hash] ?? 0;
-    while (entry !== 0 && this.list.get(this.#rows[entry] ?? 0) !== digest) {
-      after = entry;
-      entry = this.#before[entry] ?? 0;
-    }
-    if (entry === 0) return undefined;
-    const before = this.#before[entry] ?? 0;
-    if (isTaken && after === 0) this.#last[hash] = before;
-    else if (isTaken) this.#before[after] = before;
-    return this.#rows[entry];
-  }
-
+  const last = new Uint32Array(size);
+  let count = 0;
   /** Digests are keyed, so that nobody can choose ones with the same hash. */
-  #hash(digest = '0'): number {
-    return Number.parseInt(digest.slice(0, 8), 16) % this.#last.length;
-  }
+  const hashOf = (digest = '0') => Number.parseInt(digest.slice(0, 8), 16) % size;
+  return {
+    /** Adds a row of the list, once; it is found before those that were added earlier. */
+    add(row: number): void {
+      const hash = hashOf(list.get(row));
+      rows[++count] = row;
+      before[count] = last[hash] ?? 0;
+      last[hash] = count;
+    },
+
+    /** Returns the row with a digest that was added last. With `isTaken`, it is not found again. */
+    find(digest: string | undefined, isTaken = false): number | undefined {
+      const hash = hashOf(digest);
+      let after = 0;
+      let entry = last[hash] ?? 0;
+      while (entry !== 0 && list.get(rows[entry] ?? 0) !== digest) {
+        after = entry;
+        entry = before[entry] ?? 0;
+      }
+      if (entry === 0) return undefined;
+      const next = before[entry] ?? 0;
+      if (isTaken && after === 0) last[hash] = next;
+      else if (isTaken) before[after] = next;
+      return rows[entry];
+    },
+  };
 }

@@ -11,7 +11,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
-import { followsTornLine, isClaim, type Owner, Ownership } from './lock.js';
+import { createOwnership, followsTornLine, isClaim, type Owner } from './lock.js';
 
 // The members of each event
 
@@ -232,7 +232,7 @@ export async function decodeEvents(
   name: string,
   onEvent: (event: ReadEvent) => void,
 ): Promise<void> {
-  const ownership = new Ownership();
+  const ownership = createOwnership();
   let unreadable: BatchFileError | undefined;
   const decode = (line: Line) => {
     const members = parseLine(line.bytes);
@@ -299,7 +299,7 @@ function toReadEvent(members: Members, start: number): ReadEvent {
 }
 
 /** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
-function isEffective({ event, by }: Members, ownership: Ownership): boolean {
+function isEffective({ event, by }: Members, ownership: ReturnType<typeof createOwnership>): boolean {
   if (event === 'open' || event === 'close' || !CHECKS.has(event)) return false;
   return event === 'accepted' || !ownership.isReplaced(by);
 }

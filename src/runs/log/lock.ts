@@ -119,7 +119,7 @@ const OWNERSHIP_LINE = /^\{"event":"(open|close)"/;
 
 /** Reads who owns a journal, up to the end of its last complete line. */
 export async function readOwnership(handle: FileHandle) {
-  const ownership = new Ownership();
+  const ownership = createOwnership();
   let end = 0;
   let isTorn = false;
   for await (const lines of readLines(readBytes(handle))) {
@@ -195,31 +195,31 @@ export interface Claim {
   torn?: boolean | undefined;
 }
 
-/** The owner of a journal after each of its lines, applied in order. */
-export class Ownership {
-  /** The claim of the current owner; undefined if there is none. */
-  claim: Claim | undefined;
-  readonly #replaced = new Set<string>();
+/** Returns the owner of a journal after each of its lines, which are applied in order. */
+export function createOwnership() {
+  let current: Claim | undefined;
+  const replaced = new Set<unknown>();
+  return {
+    /** The claim of the current owner; undefined if there is none. */
+    get claim() {
+      return current;
+    },
 
-  /** Applies a parsed line; ignores all but `open` and `close`. */
-  apply(line: unknown): void {
-    const { event, by } = (line ?? {}) as Record<string, unknown>;
-    if (event === 'close' && by === this.claim?.owner.token) this.claim = undefined;
-    if (event === 'open' && isClaim(line)) this.#applyClaim(line);
-  }
+    /** Applies a parsed line; ignores all but `open` and `close`. */
+    apply(line: unknown): void {
+      const { event, by } = (line ?? {}) as Record<string, unknown>;
+      const owner = current?.owner.token;
+      if (event === 'close' && by === owner) current = undefined;
+      if (event !== 'open' || !isClaim(line)) return;
+      // The first of several rival claims wins: the others name an owner that is already replaced.
+      if (owner !== undefined && line.after !== owner) return;
+      if (owner !== undefined) replaced.add(owner);
+      current = line;
+    },
 
-  /** Returns whether the owner with this token was replaced: its later lines are ignored. */
-  isReplaced(token: unknown): boolean {
-    return typeof token === 'string' && this.#replaced.has(token);
-  }
-
-  #applyClaim(claim: Claim): void {
-    const before = this.claim?.owner.token;
-    // The first of several rival claims wins: the others name an owner that is already replaced.
-    if (before !== undefined && claim.after !== before) return;
-    if (before !== undefined) this.#replaced.add(before);
-    this.claim = claim;
-  }
+    /** Returns whether the owner with this token was replaced: its later lines are ignored. */
+    isReplaced: (token: unknown) => replaced.has(token),
+  };
 }
 
 /** Returns whether a line is a claim that marks the line before it as possibly incomplete. */

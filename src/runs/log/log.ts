@@ -13,7 +13,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
 import { RecordedRows } from './recorded-rows.js';
-import { RowStates } from './row-states.js';
+import { createRowStates } from './row-states.js';
 
 /** Where the lines of a log go. */
 export interface LogSink {
@@ -36,7 +36,7 @@ export type Log = ReturnType<typeof createLog>;
 
 /** Returns a log; `onRowEvent` is called with each event of a row and its time (ms since 1970). */
 export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver = () => {}) {
-  const rows = new RowStates();
+  const rows = createRowStates();
   /** Which rows are which. */
   const recorded = new RecordedRows();
   /** The rows that were sent by this process and wait for the response. */

@@ -3,7 +3,7 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { DigestIndex, DigestList } from './compact-lists.js';
+import { createDigestIndex, type DigestIndex, DigestList } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
@@ -117,7 +117,7 @@ export function matchRows(
 
   /** Gives equal rows the recorded ones that they took by their numbers, so that each keeps its line and its name. */
   function keepOrder(): void {
-    const byKey = new DigestIndex(keys);
+    const byKey = createDigestIndex(keys);
     for (const row of recordedRows(isFound).reverse()) byKey.add(row);
     for (const [at, key] of found.keys.entries()) if (numberAt(at) > 0) take(at, byKey.find(key, true));
   }
@@ -126,14 +126,14 @@ export function matchRows(
   function indexRecorded(): DigestIndex {
     const ranked: number[][] = [[], ...ORDER.map(() => [])];
     for (const [row] of keys.entries()) ranked[ORDER.indexOf(stateOf(row)) + 1]?.push(row);
-    const byKey = new DigestIndex(keys);
+    const byKey = createDigestIndex(keys);
     for (const rows of ranked) for (const row of rows.reverse()) byKey.add(row);
     return byKey;
   }
 
   /** Returns which of equal files is the row: the one at the recorded path, else the first. */
   function indexOriginals(byKey: DigestIndex): DigestIndex {
-    const originals = new DigestIndex(found.keys);
+    const originals = createDigestIndex(found.keys);
     for (const [at, key] of found.keys.entries()) {
       const row = byKey.find(key);
       const isThere = row !== undefined && recordedPlaces.get(row) === found.places.get(at);
@@ -145,7 +145,7 @@ export function matchRows(
   /** A row whose document is missing is the latest recorded one that is written like it. */
   function takeRowsWithoutDocument(): void {
     if (unreadable.size === 0) return;
-    const byWritten = new DigestIndex(recordedWritten);
+    const byWritten = createDigestIndex(recordedWritten);
     for (const [row] of recordedWritten.entries()) byWritten.add(row);
     for (const at of unreadable) {
       const written = found.written.get(at);
@@ -168,7 +168,7 @@ export function matchRows(
   /** Returns what tells where the rows are, unless two have the same place. */
   function uniquePlaces(): string | undefined {
     if (isFolder || options.places === undefined) return options.places;
-    const seen = new DigestIndex(found.places);
+    const seen = createDigestIndex(found.places);
     for (const at of lines.keys()) {
       if (seen.find(found.places.get(at)) !== undefined) return undefined;
       seen.add(at);

@@ -31,174 +31,175 @@ interface Known {
 
 const NEW: Standing<Known> = { now: { state: 'new' } };
 
-export class RowStates {
-  readonly #standings = new PagedArray<Standing<Known>>();
-  /** The shared objects, by what they say. */
-  readonly #shared = new Map<string, Standing<Known>>();
-  readonly #ids = new Map<number, string>();
-  readonly #labels = new Map<number, string>();
-  readonly #reasons = new ReasonGroups<number>();
-  /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
-  readonly #noResponse = this.#know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
-  readonly #counts = new Map<RowState, number>();
-  #isFound = (_row: number) => true;
-  /** Rows that are gone and were begun. */
-  #goneCount = 0;
+export type RowStates = ReturnType<typeof createRowStates>;
 
-  /** The number of rows in the table with a state other than `new`. */
-  get known(): number {
-    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0) - this.#goneCount;
-  }
+/** Returns the states of no rows yet. */
+export function createRowStates() {
+  const standings = new PagedArray<Standing<Known>>();
+  /** The shared objects, by what they say. */
+  const sharedStandings = new Map<string, Standing<Known>>();
+  const ids = new Map<number, string>();
+  const labels = new Map<number, string>();
+  const groups = new ReasonGroups<number>();
+  /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
+  const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
+  const counts = new Map<RowState, number>();
+  let isFound = (_row: number) => true;
+  /** Rows that are gone and were begun. */
+  let goneCount = 0;
+
+  return {
+    state,
+    recordedState,
+    isGone,
+    count,
+    entries,
+
+    /** The number of rows in the table with a state other than `new`. */
+    get known(): number {
+      return [...counts.values()].reduce((sum, one) => sum + one, 0) - goneCount;
+    },
+
+    /** Sets which rows are in the table. */
+    setFound(isInTable: (row: number) => boolean): void {
+      isFound = isInTable;
+      counts.clear();
+      goneCount = 0;
+      for (const [row, rowState] of entries()) {
+        changeCount(rowState, 1);
+        if (isGone(row)) goneCount++;
+      }
+    },
+
+    /** Returns the run id of a row that is `running` or `lost`, and of the first that have failed. */
+    id: (row: number) => ids.get(row),
+
+    /** Returns the code of a row's error; undefined if it has none. */
+    code: (row: number) => standingOf(row).now.code,
+
+    /** Returns how users know a row, such as `rows.csv:12`. */
+    label: (row: number) => labels.get(row) ?? `row ${row}`,
+
+    /** Returns the number of rows in each state but `new`. */
+    counts: (): ReadonlyMap<RowState, number> => counts,
+
+    /**
+     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each. `code` is undefined if
+     * their runs ended, `step` empty if none of these failed; `message` may have several lines, not yet sanitized.
+     */
+    reasons() {
+      const listed = new Map<Known, { rows: number[]; count: number }>();
+      for (const [row, { now }] of standings.entries()) {
+        if (now.reason === undefined || state(row) === 'gone') continue;
+        const group = listed.get(now) ?? { rows: [], count: 0 };
+        if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
+        listed.set(now, group);
+      }
+      const reasons = new Map(groups.bySize().map((reason) => [reason.id, reason]));
+      return [...listed]
+        .sort(([, one], [, other]) => other.count - one.count)
+        .map(([{ state, code, reason = 0 }, group]) => {
+          const { step = '', message = '' } = reasons.get(reason) ?? {};
+          return { state, code, step, message, ...group };
+        });
+    },
+
+    /** Applies an event to the state of its row. */
+    apply(event: RowEvent): void {
+      const { row } = event;
+      const label = 'label' in event ? event.label : undefined;
+      const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
+      const isKnown = labels.has(row) || (isBegun && labels.size < MAX_LABELS);
+      if (label !== undefined && isKnown) labels.set(row, label);
+      const standing = standingOf(row);
+      const next = transition(standing, event, (become) => knownAfter(become, standing.now, event));
+      if (next === standing) return;
+      if (event.event === 'accepted') ids.set(row, event.id);
+      setStanding(row, next);
+      const { state: now } = next.now;
+      if (event.event === 'ended' && (now === 'finished' || count(now) > MAX_FAILED_IDS)) ids.delete(row);
+      if (ROW_STATES[now] === 'skip') labels.delete(row);
+    },
+
+    /** Says why a row is in its state, until its next event. */
+    setReason(row: number, { code, reason }: RecordedError): void {
+      standings.set(row, share(know(recordedState(row), code, { message: reason }, row)));
+    },
+  };
 
   /** Returns the state of a row. A row that is gone is `gone`, unless its run goes on or may exist. */
-  state(row: number): RowState {
-    const state = this.recordedState(row);
-    return state !== 'running' && state !== 'unknown' && this.isGone(row) ? 'gone' : state;
+  function state(row: number): RowState {
+    const recorded = recordedState(row);
+    return recorded !== 'running' && recorded !== 'unknown' && isGone(row) ? 'gone' : recorded;
   }
 
   /** Returns the state of a row, wherever it is. */
-  recordedState(row: number): RowState {
-    return this.#standing(row).now.state;
+  function recordedState(row: number): RowState {
+    return standingOf(row).now.state;
   }
 
   /** Returns whether a row that was begun is not in the table any more. */
-  isGone(row: number): boolean {
-    return this.recordedState(row) !== 'new' && !this.#isFound(row);
-  }
-
-  /** Sets which rows are in the table. */
-  setFound(isFound: (row: number) => boolean): void {
-    this.#isFound = isFound;
-    this.#counts.clear();
-    this.#goneCount = 0;
-    for (const [row, state] of this.entries()) {
-      this.#count(state, 1);
-      if (this.isGone(row)) this.#goneCount++;
-    }
-  }
-
-  /** Returns the run id of a row that is `running` or `lost`, and of the first that have failed. */
-  id(row: number): string | undefined {
-    return this.#ids.get(row);
-  }
-
-  /** Returns the code of a row's error; undefined if it has none. */
-  code(row: number): ErrorCode | undefined {
-    return this.#standing(row).now.code;
-  }
-
-  /** Returns how users know a row, such as `rows.csv:12`. */
-  label(row: number): string {
-    return this.#labels.get(row) ?? `row ${row}`;
+  function isGone(row: number): boolean {
+    return recordedState(row) !== 'new' && !isFound(row);
   }
 
   /** Returns the number of rows in a state. */
-  count(state: RowState): number {
-    return this.#counts.get(state) ?? 0;
-  }
-
-  /** Returns the number of rows in each state but `new`. */
-  counts(): ReadonlyMap<RowState, number> {
-    return this.#counts;
+  function count(rowState: RowState): number {
+    return counts.get(rowState) ?? 0;
   }
 
   /** Yields each row with its state, in the order of their numbers. */
-  *entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row] of this.#standings.entries()) yield [row, this.state(row)];
+  function* entries(): Generator<[row: number, state: RowState], void, void> {
+    for (const [row] of standings.entries()) yield [row, state(row)];
   }
 
-  /**
-   * Returns why rows did not succeed, the most frequent reason first, with the first rows of each. `code` is undefined if
-   * their runs ended, `step` empty if none of these failed; `message` may have several lines, not yet sanitized.
-   */
-  reasons() {
-    const groups = new Map<Known, { rows: number[]; count: number }>();
-    for (const [row, { now }] of this.#standings.entries()) {
-      if (now.reason === undefined || this.state(row) === 'gone') continue;
-      const group = groups.get(now) ?? { rows: [], count: 0 };
-      if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
-      groups.set(now, group);
-    }
-    const reasons = new Map(this.#reasons.bySize().map((reason) => [reason.id, reason]));
-    return [...groups]
-      .sort(([, one], [, other]) => other.count - one.count)
-      .map(([{ state, code, reason = 0 }, group]) => {
-        const { step = '', message = '' } = reasons.get(reason) ?? {};
-        return { state, code, step, message, ...group };
-      });
-  }
-
-  /** Applies an event to the state of its row. */
-  apply(event: RowEvent): void {
-    const { row } = event;
-    const label = 'label' in event ? event.label : undefined;
-    const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
-    const isKnown = this.#labels.has(row) || (isBegun && this.#labels.size < MAX_LABELS);
-    if (label !== undefined && isKnown) this.#labels.set(row, label);
-    const standing = this.#standing(row);
-    const next = transition(standing, event, (state) => this.#become(state, standing.now, event));
-    if (next === standing) return;
-    if (event.event === 'accepted') this.#ids.set(row, event.id);
-    this.#set(row, next);
-    const { state } = next.now;
-    if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
-      this.#ids.delete(row);
-    if (ROW_STATES[state] === 'skip') this.#labels.delete(row);
-  }
-
-  /** Says why a row is in its state, until its next event. */
-  setReason(row: number, { code, reason }: RecordedError): void {
-    const known = this.#know(this.recordedState(row), code, { message: reason }, row);
-    this.#standings.set(row, this.#share(known));
-  }
-
-  #standing(row: number): Standing<Known> {
-    return this.#standings.get(row) ?? NEW;
+  function standingOf(row: number): Standing<Known> {
+    return standings.get(row) ?? NEW;
   }
 
   /** Returns what is known of a row that an event has brought to a state. */
-  #become(state: RowState, before: Known, event: RowEvent): Known {
+  function knownAfter(rowState: RowState, before: Known, event: RowEvent): Known {
     const { row } = event;
     // A row that is unknown and sent again keeps its reason meanwhile.
-    if (event.event === 'sent') return before.state === 'unknown' ? before : this.#noResponse;
-    if (event.event === 'ended' && ROW_STATES[state] !== 'skip') {
+    if (event.event === 'sent') return before.state === 'unknown' ? before : noResponse;
+    if (event.event === 'ended' && ROW_STATES[rowState] !== 'skip') {
       const { step, message } = event.run.error ?? {};
-      return this.#know(state, undefined, { step, message: message || NO_MESSAGE }, row);
+      return know(rowState, undefined, { step, message: message || NO_MESSAGE }, row);
     }
     // Most events of a large file are of these.
-    if (['waiting', 'running', 'finished'].includes(state)) return { state };
-    const error = errorOf(becomeKnown(state, { state: before.state }, event));
-    if (error === undefined) return { state };
-    return this.#know(state, error.code, { message: error.reason }, row);
+    if (['waiting', 'running', 'finished'].includes(rowState)) return { state: rowState };
+    const error = errorOf(becomeKnown(rowState, { state: before.state }, event));
+    if (error === undefined) return { state: rowState };
+    return know(rowState, error.code, { message: error.reason }, row);
   }
 
-  #know(
-    state: RowState,
+  function know(
+    rowState: RowState,
     code: ErrorCode | undefined,
     { step = '', message }: { step?: string | undefined; message: string },
     row: number,
   ): Known {
-    const text = withoutLabel(message, this.#labels.get(row));
-    const reason = this.#reasons.add({ outcome: `${state} ${code}`, step, message: text }, row);
-    return this.#share({ state, code, reason }).now;
+    const text = withoutLabel(message, labels.get(row));
+    const reason = groups.add({ outcome: `${rowState} ${code}`, step, message: text }, row);
+    return share({ state: rowState, code, reason }).now;
   }
 
   /** Returns the object for all rows of which this is known, and nothing else. */
-  #share(known: Known): Standing<Known> {
+  function share(known: Known): Standing<Known> {
     const key = known.reason === undefined ? known.state : `${known.state} ${known.code} ${known.reason}`;
-    const shared = this.#shared.get(key) ?? { now: known };
-    this.#shared.set(key, shared);
+    const shared = sharedStandings.get(key) ?? { now: known };
+    sharedStandings.set(key, shared);
     return shared;
   }
 
-  #set(row: number, { now, before, settled }: Standing<Known>): void {
-    if (this.recordedState(row) !== 'new') this.#count(this.state(row), -1);
+  function setStanding(row: number, { now, before, settled }: Standing<Known>): void {
+    if (recordedState(row) !== 'new') changeCount(state(row), -1);
     const isAlone = before === undefined && settled === undefined;
-    this.#standings.set(row, isAlone ? this.#share(now) : { now, before, settled });
-    this.#count(this.state(row), 1);
+    standings.set(row, isAlone ? share(now) : { now, before, settled });
+    changeCount(state(row), 1);
   }
 
-  #count(state: RowState, change: number): void {
-    this.#counts.set(state, this.count(state) + change);
+  function changeCount(rowState: RowState, change: number): void {
+    counts.set(rowState, count(rowState) + change);
   }
 }
