@@ -33,8 +33,8 @@ const RUN = (value: unknown): value is Run => value !== undefined;
 const TIME = optional((value): value is number => Number.isFinite(value));
 const NAMES = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(TEXT);
 /** The digest of each input, by its name. */
-const DIGESTS = isRecordOf(/^[0-9a-f]{64}$/);
-const SHORT_DIGESTS = isRecordOf(/^[0-9a-f]{32}$/);
+const DIGESTS = isRecordOf(matches(/^[0-9a-f]{64}$/));
+const SHORT_DIGESTS = isRecordOf(DIGEST);
 const OWNER = (value: unknown): value is Owner => isClaim({ owner: value, file: '' });
 
 /** Why no run was created, or why its id is not known. */
@@ -135,7 +135,7 @@ export type RowRanges = readonly (readonly [first: number, last: number])[];
 
 function isIntegerBetween(min: number, max: number) {
   return (value: unknown): value is number =>
-    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
 function isListOfRanges(value: unknown): value is RowRanges {
@@ -150,13 +150,13 @@ function isListOfRanges(value: unknown): value is RowRanges {
   return Array.isArray(value) && value.every(isRange);
 }
 
-function isRecordOf(pattern: RegExp) {
+function isRecordOf(accepts: Check<string>) {
   return (value: unknown): value is Readonly<Record<string, string>> =>
-    typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
+    typeof value === 'object' && value !== null && Object.values(value).every(accepts);
 }
 
 function matches(pattern: RegExp) {
-  return (value: unknown): value is string => typeof value === 'string' && pattern.test(value);
+  return (value: unknown): value is string => TEXT(value) && pattern.test(value);
 }
 
 function optional<T>(accepts: Check<T>): Check<T | undefined> {

@@ -207,13 +207,11 @@ export function nextAction(
   { resendUnknown, retryFailed, resendRejected }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
   const again = ROW_STATES[state];
-  if (again === 'resend-unknown') return isSelected(row, resendUnknown) ? 'send' : 'skip';
-  if (again === 'retry-failed') {
-    const isSent = isSelected(row, retryFailed) || (resendRejected && state === 'rejected');
-    return isSent ? 'send' : 'skip';
-  }
+  if (again === 'send' || again === 'watch') return again;
+  const isRetried =
+    again === 'retry-failed' && (isSelected(row, retryFailed) || (resendRejected && state === 'rejected'));
   // --send-changed releases the row before.
-  return again === 'send-changed' ? 'skip' : again;
+  return isRetried || (again === 'resend-unknown' && isSelected(row, resendUnknown)) ? 'send' : 'skip';
 }
 
 /** All rows, or ranges of row numbers, both ends included; an empty list selects none. */
