@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, EXAMPLE_ID, rare, rawFlags } from '../shared/flags.js';
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -12,9 +12,9 @@ has the names of inputs with their separators: customer,amount:=,invoice@.
 docs/batch.md has the rest.
 
 Examples:
-  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --each invoice scans/inv-*.pdf
-  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --rows customers.csv --check
-  wfr batch 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e --rows customers.csv -i to=EU`,
+  wfr batch ${EXAMPLE_ID} --each invoice scans/inv-*.pdf
+  wfr batch ${EXAMPLE_ID} --rows customers.csv --check
+  wfr batch ${EXAMPLE_ID} --rows customers.csv -i to=EU`,
   define(command) {
     command
       .description('Trigger a run for each row of a table or each file, and wait for them to end.')

@@ -14,9 +14,8 @@ import {
 } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { isUsableId } from '../../service/parse-run.js';
+import { EXAMPLE_ID } from '../shared/flags.js';
 import type { Adoption } from '../shared/record-file.js';
-
-const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 export interface Decisions {
   adoptions: readonly Adoption[];

@@ -1,6 +1,7 @@
 /** The help topics of `wfr help <topic>`. */
 import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { layOutTerms } from '../../text/wrap.js';
+import { EXAMPLE_ID } from '../shared/flags.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -78,8 +79,8 @@ declares the parameters of the workflow, inputs must match them; see wfr help
 config.
 
 Examples:
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  gunzip -c scan.pdf.gz | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
+  wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
+  gunzip -c scan.pdf.gz | wfr run ${EXAMPLE_ID} \\
     'invoice@-;type=application/pdf' customer=ACME
 `;
 

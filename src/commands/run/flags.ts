@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, EXAMPLE_ID, rare, rawFlags } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -21,9 +21,9 @@ second run. If it says that one may exist, look in the service, then add --adopt
 <id>, or --resend-unknown if there is none. docs/once.md has the rest.
 
 Examples:
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 --get /total
-  id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`,
+  wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
+  wfr run ${EXAMPLE_ID} amount:=12.50 --get /total
+  id=$(wfr run --detach ${EXAMPLE_ID} invoice@scan.pdf)`,
   define(command) {
     command
       .description('Trigger a run of a workflow, wait for it to end, and print its output.')
