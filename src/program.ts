@@ -44,13 +44,14 @@ Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
-  let action: (() => Promise<Exit>) | undefined;
+  let exit: Exit = ExitCode.internalError;
   const written: string[] = [];
-  const program = createProgram(args, context, written, (chosen) => {
-    action = chosen;
+  const program = createProgram(args, context, written, (ended) => {
+    exit = ended;
   });
   try {
-    program.parse(args, { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
+    return exit;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const { command = program } = error as ParseError;
@@ -67,8 +68,6 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     else await writeHelp(written.join(''), color, context.stdout, context);
     return ExitCode.ok;
   }
-  if (action === undefined) throw new Error('commander ran no action');
-  return action();
 }
 
 /** With the command that commander was parsing. */
@@ -78,7 +77,7 @@ function createProgram(
   args: readonly string[],
   context: Context,
   written: string[],
-  start: (action: () => Promise<Exit>) => void,
+  onEnd: (exit: Exit) => void,
 ): Command {
   const throwFrom = (command: Command) =>
     command.exitOverride((error) => {
@@ -109,7 +108,7 @@ function createProgram(
     if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);
     const { run } = entry;
-    if (run !== undefined) command.action(() => start(() => run(command, context)));
+    if (run !== undefined) command.action(async () => onEnd(await run(command, context)));
     for (const part of entry.parts ?? []) add(command, part);
     const { help } = entry;
     if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
