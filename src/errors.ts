@@ -80,7 +80,7 @@ export class UsageError extends WfrError {
     readonly problems: readonly string[],
     readonly hint?: string,
     /** The stderr of a program that failed. */
-    readonly quoted?: string,
+    quoted?: string,
   ) {
     const hints = hint === undefined ? [] : [`See: ${hint}`];
     super('usage', problems, { hints, serverMessage: quoted, createdNothing: true });

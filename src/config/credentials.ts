@@ -71,7 +71,7 @@ function whyWithheld(sources: ServiceSources): string | undefined {
 }
 
 export interface LoadedCredentials extends Credentials {
-  /** The error for when a token is needed; undefined if there is one, and with --no-token. */
+  /** The error of a token that is missing; undefined if there is one, or none is needed: for this machine, or with --no-token. */
   readonly missing?: WfrError | undefined;
   /** About the source, and about those that are not used. */
   readonly warnings: readonly string[];
@@ -86,7 +86,9 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const { location, withheld, overridden } = findTokenSource(sources);
   const warnings = withheld === undefined ? [] : [withheld];
   if (location === undefined) {
-    const missing = flags.token === false ? undefined : missingToken(sources, withheld);
+    const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text ?? '') ?? {};
+    const isNeeded = flags.token !== false && !isLoopback(hostname);
+    const missing = isNeeded ? missingToken(sources, withheld) : undefined;
     const token = async () => undefined;
     return { source: undefined, token, refresh: async () => false, warnings, missing };
   }
@@ -106,6 +108,18 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   return renewable(name, isStdin ? async () => token : read, warnings, token);
 }
 
+/**
+ * Gets the token for the first time, which runs a token command. Throws WfrError if there is none and one is needed;
+ * UsageError if the command fails; the signal's reason.
+ */
+export async function requireToken(
+  { missing, token }: LoadedCredentials,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (missing !== undefined) throw missing;
+  await token(signal);
+}
+
 async function readToken(
   location: TokenLocation,
   context: Context,
@@ -116,19 +130,6 @@ async function readToken(
   const isFile = location.kind === 'file';
   const token = isFile ? await readTokenFile(location, context, warnings) : location.token;
   return checkToken(token, formatTokenSource(location), context.secrets);
-}
-
-/**
- * Gets the token for the first time, which runs a token command. Throws WfrError if there is none and one is
- * needed, which is not so for this machine or with --no-token; UsageError if the command fails; the signal's reason.
- */
-export async function requireToken(
-  credentials: LoadedCredentials,
-  baseUrl: URL,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (credentials.missing !== undefined && !isLoopback(baseUrl.hostname)) throw credentials.missing;
-  await credentials.token(signal);
 }
 
 /** Returns a token that can be read again from its source; `current` is the one that was read already. */

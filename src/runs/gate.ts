@@ -130,7 +130,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
         } catch (error) {
           const cause = findOutageCause(error);
           if (cause === undefined) endOutage();
-          else if (cause instanceof NetworkError && cause.isPermanent) giveUp(error);
+          else if (cause instanceof NetworkError && !cause.facts.isTemporary) giveUp(error);
           // The next row would be sent before the time that the service asks for.
           if (error instanceof NotTriggeredError && error.retryAfter !== undefined) giveUp(error);
           if (cause !== undefined && !givenUp.aborted) {
@@ -279,5 +279,5 @@ function findOutageCause(error: unknown): WaitCause | undefined {
   if (cause instanceof HttpError)
     return [429, 503].includes(cause.info.status) && retryAfter === undefined ? cause : undefined;
   const isConnectionFault = sendState === 'unsent' && cause.fault !== 'local';
-  return cause.isPermanent || isConnectionFault ? cause : undefined;
+  return isConnectionFault || !cause.facts.isTemporary ? cause : undefined;
 }

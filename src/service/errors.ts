@@ -148,11 +148,6 @@ export class NetworkError extends WfrError {
   get received(): ReceivedResponse | undefined {
     return this.details.received;
   }
-
-  /** Whether a retry cannot succeed. */
-  get isPermanent(): boolean {
-    return !this.facts.isTemporary;
-  }
 }
 
 /** A 2xx whose body is not a valid Run. */

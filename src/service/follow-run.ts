@@ -128,7 +128,7 @@ function startFollower(id: string, options: FollowOptions) {
     failingSince ??= now;
     unexpectedSince = isUnexpected ? (unexpectedSince ?? now) : undefined;
     const unreachable = unreachableRun(id, failure, isSeen, now - failingSince);
-    const isHopeless = failure instanceof NetworkError && failure.isPermanent && !isSeen;
+    const isHopeless = failure instanceof NetworkError && !failure.facts.isTemporary && !isSeen;
     if (isHopeless || failure.code === 'output-not-written') throw unreachable;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
     const mustExist = isSeen || options.exists === true;

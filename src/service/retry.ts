@@ -55,7 +55,7 @@ export function decideResend(
 function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
   const { failure, sendState } = last;
   if (failure instanceof NetworkError) {
-    if (sendState === 'unsent') return !failure.isPermanent;
+    if (sendState === 'unsent') return failure.facts.isTemporary;
     const isConnectionLost = failure.fault === 'reset' || failure.fault === 'stalled';
     const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
     return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);

@@ -6,7 +6,6 @@ import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
-import { isLoopback } from '../../text/url.js';
 import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
 
@@ -14,7 +13,7 @@ import type { RunPlan } from './plan.js';
 export async function printDryRun(plan: RunPlan, { reporter, stdout, layout }: Session): Promise<void> {
   const { trigger, settings, credentials } = plan;
   const { missing } = credentials;
-  if (missing !== undefined && !isLoopback(settings.baseUrl.hostname))
+  if (missing !== undefined)
     reporter.warn(`${factsOf(missing).text}; without --dry-run, this command would exit with code 4`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {

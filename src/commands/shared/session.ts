@@ -100,8 +100,8 @@ export async function runCommand(
   let session: Session | undefined;
   const openSession = async (opened: SessionPlan) => {
     plan = opened;
-    const { settings, credentials, subjects, isDry = false } = opened;
-    if (!isDry) await requireToken(credentials, settings.baseUrl, interruption.signal);
+    const { credentials, subjects, isDry = false } = opened;
+    if (!isDry) await requireToken(credentials, interruption.signal);
     keepOwnWords(flags, subjects, context);
     session = await open(opened, interruption, context);
     return session;
