@@ -13,7 +13,7 @@ import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/memb
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
 import { latin1 } from '../text/utf8.js';
-import { FileNames, type FolderFlag, openSaveFolder, UnsavedDocumentError } from './save-folder.js';
+import { createFileNames, type FolderFlag, openSaveFolder, UnsavedDocumentError } from './save-folder.js';
 
 export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
@@ -29,7 +29,7 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
   const limit = context.limits.documents;
   /** By run id. */
   const runFolders = new Map<string, string>();
-  const runFolderNames = new FileNames();
+  const runFolderNames = createFileNames();
   /** The ids of runs whose documents would have replaced a file. */
   const conflicts = new Set<string>();
 
@@ -46,7 +46,7 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
     const output = outputOf(run);
     const { documents, omitted, invalid } = findDocuments(output, limit);
     const parent = name === undefined ? runFolder(id) : join(folder, name);
-    const names = new FileNames();
+    const names = createFileNames();
     const files = documents.map((document) => {
       const path = join(parent, names.forDocument(document.jsonPath, document.mediaType));
       return { ...document, path, value: path };
@@ -94,7 +94,7 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
       const [id = ''] = ids;
       const same = ids.length === 1 ? runFolder(id) : folder;
       const isBlocked = ids.some((blocked) => conflicts.has(blocked));
-      const target = isBlocked ? join(same, new FileNames().forRun(id)) : same;
+      const target = isBlocked ? join(same, createFileNames().forRun(id)) : same;
       return ['--save-documents', target, ...(force ? ['--force'] : [])];
     },
 

@@ -77,38 +77,44 @@ export interface RowFolders {
 
 const MAX_WARNINGS = 20;
 
-/** Saves the files of rows. */
-export class RowFiles {
-  /** Why the first row was not saved, and how many were not. */
-  failure: unknown;
-  unsaved = 0;
-  /** The first ones. */
-  readonly warnings: string[] = [];
+export type RowFiles = ReturnType<typeof createRowFiles>;
 
-  constructor(
-    private readonly folders: RowFolders,
-    private readonly names: RowNames,
-  ) {}
+/** Returns what saves the files of rows in the folders. */
+export function createRowFiles({ outputs, documents }: RowFolders, { nameOf }: RowNames) {
+  let failure: unknown;
+  let unsaved = 0;
+  const warnings: string[] = [];
+  return {
+    /** The first ones. */
+    warnings,
 
-  /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
-  async save(label: string, row: number | undefined, run: Run): Promise<void> {
-    const { outputs, documents } = this.folders;
-    const name = this.names.nameOf(label, row);
-    try {
-      const { run: saved, warnings } = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
-      if (this.warnings.length < MAX_WARNINGS) this.warnings.push(...warnings);
-      const { output } = saved;
-      if (outputs !== undefined && output !== undefined && saved.status === 'FINISHED')
-        await outputs.save([{ path: join(outputs.folder, `${name}.json`), bytes: () => formatJson(output) }]);
-    } catch (error) {
-      this.failure ??= error;
-      this.unsaved++;
-    }
-  }
+    /** Why the first row was not saved, and how many were not. */
+    get failure() {
+      return failure;
+    },
+    get unsaved() {
+      return unsaved;
+    },
 
-  /** Returns an output with the paths of its documents, where these are saved. */
-  outputOf(label: string, row: number | undefined, run: Run): Uint8Array | undefined {
-    const { documents } = this.folders;
-    return (documents?.withPaths(run.id, run, this.names.nameOf(label, row)) ?? run).output;
-  }
+    /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
+    async save(label: string, row: number | undefined, run: Run): Promise<void> {
+      const name = nameOf(label, row);
+      try {
+        const saved = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
+        if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
+        const { output, status } = saved.run;
+        if (outputs !== undefined && output !== undefined && status === 'FINISHED')
+          await outputs.save([
+            { path: join(outputs.folder, `${name}.json`), bytes: () => formatJson(output) },
+          ]);
+      } catch (error) {
+        failure ??= error;
+        unsaved++;
+      }
+    },
+
+    /** Returns an output with the paths of its documents, where these are saved. */
+    outputOf: (label: string, row: number | undefined, run: Run): Uint8Array | undefined =>
+      (documents?.withPaths(run.id, run, nameOf(label, row)) ?? run).output,
+  };
 }

@@ -168,35 +168,33 @@ const HARMLESS = new Set(
   ).split(' '),
 );
 
-/** The names in one folder: safe characters only, and unique regardless of case. */
-export class FileNames {
-  readonly #taken = new Set<string>();
+/** Returns what gives names in one folder: safe characters only, and unique regardless of case. */
+export function createFileNames() {
+  const taken = new Set<string>();
   /** The next copy to try, by name: many equal names would each try all earlier copies. */
-  readonly #nextCopy = new Map<string, number>();
-
-  /** Returns a file name made from the path of a document in the output, such as `pages-0-image.png`. */
-  forDocument(jsonPath: JsonPath, mediaType: string): string {
-    const extension = `.${safeExtensionOf(mediaType)}`;
-    const name = toSafeName(jsonPath.join('-'));
-    const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
-    return this.#take(stem || 'document', extension);
-  }
-
-  /** Returns the name of the folder of a run. */
-  forRun(id: string): string {
-    return this.#take(toSafeName(id) || 'run', '');
-  }
-
-  #take(stem: string, extension: string): string {
+  const nextCopy = new Map<string, number>();
+  const take = (stem: string, extension: string): string => {
     const key = `${stem}${extension}`.toLowerCase();
-    for (let copy = this.#nextCopy.get(key) ?? 1; ; copy++) {
+    for (let copy = nextCopy.get(key) ?? 1; ; copy++) {
       const name = `${stem}${copy === 1 ? '' : `-${copy}`}${extension}`;
-      if (this.#taken.has(name.toLowerCase())) continue;
-      this.#taken.add(name.toLowerCase());
-      this.#nextCopy.set(key, copy + 1);
+      if (taken.has(name.toLowerCase())) continue;
+      taken.add(name.toLowerCase());
+      nextCopy.set(key, copy + 1);
       return name;
     }
-  }
+  };
+  return {
+    /** Returns a file name made from the path of a document in the output, such as `pages-0-image.png`. */
+    forDocument(jsonPath: JsonPath, mediaType: string): string {
+      const extension = `.${safeExtensionOf(mediaType)}`;
+      const name = toSafeName(jsonPath.join('-'));
+      const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
+      return take(stem || 'document', extension);
+    },
+
+    /** Returns the name of the folder of a run. */
+    forRun: (id: string) => take(toSafeName(id) || 'run', ''),
+  };
 }
 
 function safeExtensionOf(mediaType: string): string {

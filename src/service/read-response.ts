@@ -38,7 +38,7 @@ interface Controller {
 /** Returns what undici calls with the parts of one response, and what has been read of it. */
 export function readResponse({ clock, limits, deadline, place, endBy, onReceived }: ReadOptions) {
   const started = clock.monotonic();
-  const bytes = new ReceivedBytes();
+  const bytes = createBytes();
   let end = (_isWhole: boolean) => {};
   let fail = (_error: unknown) => {};
   const ended = new Promise<boolean>((resolve, reject) => {
@@ -100,7 +100,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
   /** Replaces what is not UTF-8, as every JSON parser does, in pieces that fit on the heap. */
   const repair = (body: Buffer) => {
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-    const repaired = new ReceivedBytes();
+    const repaired = createBytes();
     for (let from = 0; from < body.length; from += MAX_PART) {
       const piece = body.subarray(from, from + MAX_PART);
       repaired.add(Buffer.from(decoder.decode(piece, { stream: from + MAX_PART < body.length })));
@@ -203,33 +203,35 @@ async function decode(body: Buffer, header: string | undefined, maxOutputLength:
   });
 }
 
-/** Bytes in one buffer, which grows to twice its size, so that single bytes take little time. */
-class ReceivedBytes {
-  #buffer = Buffer.alloc(0);
-  size = 0;
+/** Returns bytes in one buffer, which grows to twice its size, so that single bytes take little time. */
+function createBytes() {
+  let buffer = Buffer.alloc(0);
+  let size = 0;
+  const all = () => buffer.subarray(0, size);
+  return {
+    all,
 
-  /** Allocates what will be added. */
-  expect(size: number): void {
-    this.#buffer = Buffer.allocUnsafeSlow(size);
-  }
+    get size() {
+      return size;
+    },
 
-  add(chunk: Uint8Array): void {
-    const size = this.size + chunk.length;
-    if (size > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * size);
-      larger.set(this.all());
-      this.#buffer = larger;
-    }
-    this.#buffer.set(chunk, this.size);
-    this.size = size;
-  }
+    /** Allocates what will be added. */
+    expect(expected: number): void {
+      buffer = Buffer.allocUnsafeSlow(expected);
+    },
 
-  /** Returns a copy of the first bytes, which does not keep all of them in memory. */
-  start(length: number): Buffer {
-    return Buffer.from(this.all().subarray(0, length));
-  }
+    add(chunk: Uint8Array): void {
+      const needed = size + chunk.length;
+      if (needed > buffer.length) {
+        const larger = Buffer.allocUnsafeSlow(2 * needed);
+        larger.set(all());
+        buffer = larger;
+      }
+      buffer.set(chunk, size);
+      size = needed;
+    },
 
-  all(): Buffer {
-    return this.#buffer.subarray(0, this.size);
-  }
+    /** Returns a copy of the first bytes, which does not keep all of them in memory. */
+    start: (length: number) => Buffer.from(all().subarray(0, length)),
+  };
 }

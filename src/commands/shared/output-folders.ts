@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { openDocumentFolder } from '../../output-documents/document-folder.js';
-import { nameRows, RowFiles } from '../../output-documents/row-files.js';
+import { createRowFiles, nameRows, type RowFiles } from '../../output-documents/row-files.js';
 import { openSaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isInside, resolvePath } from '../../platform/files.js';
@@ -49,5 +49,5 @@ export async function openRowFiles(
         `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
       ]);
   }
-  return new RowFiles(folders, names);
+  return createRowFiles(folders, names);
 }

@@ -5,7 +5,7 @@ import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { PastRun } from '../../history/history.js';
-import { FileNames, type SaveFolder } from '../../output-documents/save-folder.js';
+import { createFileNames, type SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
@@ -62,7 +62,7 @@ async function planWatch(
 
 /** Returns what saves outputs, each run's in a file of its own whenever the command is repeated. */
 function outputSaver(ids: readonly string[], outputs: SaveFolder) {
-  const names = new FileNames();
+  const names = createFileNames();
   const paths = new Map(ids.map((id) => [id, join(outputs.folder, `${names.forRun(id)}.json`)]));
   return (id: string, output: Uint8Array) =>
     outputs.save([{ path: paths.get(id) ?? '', bytes: () => formatJson(output) }]);
