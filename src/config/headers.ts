@@ -19,12 +19,12 @@ type Headers = Readonly<Record<string, string>>;
  * or the spellings of the workflow's field.
  */
 export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): void {
-  if (!(IDEMPOTENCY_KEY in headers)) return;
-  const fail = (problem: string) => {
-    throw new UsageError([`the header Idempotency-Key ${problem}`]);
-  };
-  if (field === undefined) fail('cannot be used in a batch: all rows would have the same key');
-  if (field === 'auto') fail('requires --workflow-id-field: with auto, one key may have two bodies');
+  if (!(IDEMPOTENCY_KEY in headers) || (field !== undefined && field !== 'auto')) return;
+  const problem =
+    field === undefined
+      ? 'cannot be used in a batch: all rows would have the same key'
+      : 'requires --workflow-id-field: with auto, one key may have two bodies';
+  throw new UsageError([`the header Idempotency-Key ${problem}`]);
 }
 
 /**

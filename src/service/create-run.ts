@@ -177,22 +177,22 @@ export async function createRun(
     }
   };
 
-  const tryVariants = async () => {
-    const variants = variantsOf(trigger.field);
-    for (const [index, variant] of variants.entries()) {
-      try {
-        return { run: await sendUntilDecided(variant), variant, variantsTried: index + 1 };
-      } catch (error) {
-        const isLast = index === variants.length - 1;
-        if (isLast || !(error instanceof HttpError) || !blamesField(error)) throw error;
-        log.refused(error, false);
-      }
+  /** Sends the first variant, and the others while the service blames the field. */
+  const tryVariants = async (
+    [variant = 'both', ...others]: readonly WorkflowIdField[],
+    variantsTried = 1,
+  ): Promise<{ run: Run; variant: WorkflowIdField; variantsTried: number }> => {
+    try {
+      return { run: await sendUntilDecided(variant), variant, variantsTried };
+    } catch (error) {
+      if (others.length === 0 || !(error instanceof HttpError) || !blamesField(error)) throw error;
+      log.refused(error, false);
+      return tryVariants(others, variantsTried + 1);
     }
-    throw new Error('no variant was tried');
   };
 
   try {
-    const created = await tryVariants();
+    const created = await tryVariants(variantsOf(trigger.field));
     log.accepted(created.run);
     return created;
   } catch (error) {

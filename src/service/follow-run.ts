@@ -5,7 +5,7 @@ import { formatDuration } from '../text/quantity.js';
 import { NetworkError, type PollFailure, UnreadableResponseError, unreachableRun } from './errors.js';
 import type { RunResponse } from './get-run.js';
 import { HttpError } from './http-error.js';
-import { NoRoomError, type ResponsePlace } from './response-memory.js';
+import { NO_ROOM, type ResponsePlace } from './response-memory.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
 import { startAwakeTime, startDeadline } from './time-limits.js';
@@ -161,7 +161,7 @@ function startFollower(id: string, options: FollowOptions) {
     } catch (error) {
       signal.throwIfAborted();
       if (isPollFailure(error)) return { nextDelay: onPollFailure(error) };
-      if (!(error instanceof NoRoomError)) throw error;
+      if (error !== NO_ROOM) throw error;
       const since = clock.monotonic();
       await place.waitForRoom(signal);
       deadline += clock.monotonic() - since;

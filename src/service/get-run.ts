@@ -9,7 +9,7 @@ export type RunResponse = Awaited<ReturnType<typeof getRun>>;
 
 /**
  * Reads a run. If the token is rejected, reads it from its source again and retries once. Throws HttpError, NetworkError,
- * UnreadableResponseError, NoRoomError or the signal's reason.
+ * UnreadableResponseError, NO_ROOM or the signal's reason.
  */
 export async function getRun(id: string, service: Service, signal: AbortSignal, place?: ResponsePlace) {
   const url = runsUrl(service.baseUrl, id);

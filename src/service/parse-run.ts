@@ -44,13 +44,15 @@ export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or in
   const id = parseId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
+  const text = (name: string) => asText(fields.get(name));
+  const number = (name: string) => asNumber(fields.get(name));
   return {
     id,
-    status: asText(fields.get('status')),
-    versionName: asText(fields.get('versionName')),
-    createdAt: asText(fields.get('createdAt')),
-    steps: asNumber(fields.get('steps')),
-    stepsCompleted: asNumber(fields.get('stepsCompleted')),
+    status: text('status'),
+    versionName: text('versionName'),
+    createdAt: text('createdAt'),
+    steps: number('steps'),
+    stepsCompleted: number('stepsCompleted'),
     error: asError(fields.get('error')),
     output: fields.get('output'),
     json: bytes,

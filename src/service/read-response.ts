@@ -118,7 +118,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
     received,
     /** Returns the same without its coding, as far as it can be decoded. */
     decodedReceived: async () => received() && { status, headers, body: await decodeStart() },
-    /** Resolves with the response, decoded. Throws NetworkError, NoRoomError, the signal's reason, or an error of undici. */
+    /** Resolves with the response, decoded. Throws NetworkError, NO_ROOM, the signal's reason, or an error of undici. */
     async response() {
       const isWhole = await ended;
       const durationMs = clock.monotonic() - started;

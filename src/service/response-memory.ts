@@ -8,13 +8,8 @@ export const MAX_SMALL = 8 * 1024 * 1024;
 /** Responses that wait to be printed, above which no run is polled. */
 const MAX_HELD = 8;
 
-/** There is no room for a response until others were printed: the run is to be polled again. */
-export class NoRoomError extends WfrError {
-  constructor() {
-    // Never shown: followRun catches it.
-    super('internal', ['other responses are printed first']);
-  }
-}
+/** There is no room for a response until others were printed: the run is to be polled again. Never shown: followRun catches it. */
+export const NO_ROOM = new WfrError('internal', ['other responses are printed first']);
 
 /** The responses to polls that are in memory, in the order in which they are printed. */
 export type ResponseMemory = ReturnType<typeof createResponseMemory>;
@@ -37,14 +32,14 @@ export function createResponseMemory() {
     };
     /** Takes a place at the end of the order, unless it has one. */
     const enter = () => void places.add(own);
-    /** Throws NoRoomError while too many responses wait to be printed, unless this is the one to print next. */
+    /** Throws NO_ROOM while too many responses wait to be printed, unless this is the one to print next. */
     const assertRoom = () => {
-      if (!hasRoom()) throw new NoRoomError();
+      if (!hasRoom()) throw NO_ROOM;
     };
     return {
       enter,
       assertRoom,
-      /** Throws NoRoomError for the size of a response that is large, until all runs before it were printed. */
+      /** Throws NO_ROOM for the size of a response that is large, until all runs before it were printed. */
       assertRoomFor(size: number) {
         if (size <= MAX_SMALL) return;
         isLarge = true;

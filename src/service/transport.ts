@@ -160,7 +160,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   };
 
   /**
-   * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
+   * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NO_ROOM where others are to be
    * printed first, or the signal's reason.
    */
   const get = async (path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace) => {

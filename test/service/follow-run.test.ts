@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { NetworkError } from '../../src/service/errors.js';
 import { followRun } from '../../src/service/follow-run.js';
 import { parseRun } from '../../src/service/parse-run.js';
-import { NoRoomError, type ResponsePlace } from '../../src/service/response-memory.js';
+import { NO_ROOM, type ResponsePlace } from '../../src/service/response-memory.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun } from '../helpers/service.js';
 
@@ -16,7 +16,7 @@ const responseOf = (run: object) => ({
 test('the wait for room in memory does not count as time in which a run cannot be read', async () => {
   const clock = new VirtualClock();
   const lost = () => new NetworkError('reset', { host: 'service.test:443' });
-  const failures = [lost(), new NoRoomError(), lost()];
+  const failures = [lost(), NO_ROOM, lost()];
   const poll = async () => {
     const failure = failures.shift();
     if (failure !== undefined) throw failure;

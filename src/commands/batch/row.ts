@@ -42,11 +42,7 @@ export interface RowResult {
 }
 
 /** A row was not sent because the batch stopped; its request was never complete. */
-class HeldBackError extends Error {
-  constructor() {
-    super('the batch stopped before this row was sent');
-  }
-}
+const HELD_BACK = new Error('the batch stopped before this row was sent');
 
 /**
  * Returns what sends and watches rows. `isStopped` returns whether no further request may be completed; `stopWatching` ends
@@ -145,7 +141,7 @@ export function rowRunner(
 
   async function trigger(row: number, { inputs }: ResolvedInputs): Promise<Run> {
     const record = log.ofRow(row, secrets, async () => {
-      if (isStopped()) throw new HeldBackError();
+      if (isStopped()) throw HELD_BACK;
       return undefined;
     });
     const created = await gate.send(() =>
@@ -194,7 +190,7 @@ export function rowRunner(
 /** Returns why a row was not triggered; undefined if its request was held back. Throws what is no outcome of a row. */
 function describeFailure({ label }: Row, thrown: unknown): RowResult | undefined {
   // No request of it was completed since its last record.
-  if (thrown instanceof HeldBackError) return undefined;
+  if (thrown === HELD_BACK) return undefined;
   const error = factsOf(thrown);
   if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
   return { exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };

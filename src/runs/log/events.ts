@@ -195,7 +195,7 @@ export function recordedError(facts: Facts, secrets: SecretMask): RecordedError 
 }
 
 /** Returns the line of an event at the time `now` (ms since 1970); `by` is the token of the process that owns the file. */
-export function encodeEvent(event: Event, now: number, by?: string): Uint8Array {
+export function encodeEvent(event: Event | { event: 'close' }, now: number, by?: string): Uint8Array {
   const metadata = {
     format: event.event === 'batch' ? FORMAT : undefined,
     by,

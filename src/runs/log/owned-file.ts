@@ -11,6 +11,7 @@ import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
+import { encodeEvent } from './events.js';
 import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readBytes, readOwnership } from './lock.js';
 
 const LINE_FEED = 0x0a;
@@ -72,10 +73,8 @@ function keepOwned(handle: FileHandle, end: number, { path, name, owner, clock, 
     async close(): Promise<void> {
       isClosed = true;
       stopHeartbeat();
-      const time = new Date(clock.now()).toISOString();
-      const line = `${JSON.stringify({ event: 'close', by: token, time })}\n`;
       try {
-        await write([Buffer.from(line)]);
+        await write([encodeEvent({ event: 'close' }, clock.now(), token)]);
       } finally {
         await unlessGivenUp(handle.close()).catch(fail);
       }
