@@ -87,6 +87,11 @@ export class UsageError extends WfrError {
   }
 }
 
+/** Returns the error of two flags, or of what they say, that cannot be given together. */
+export function exclusive(one: string, other: string): UsageError {
+  return new UsageError([`${one} and ${other} exclude each other`]);
+}
+
 /** An input that cannot be sent: its text, or the file that it names. The message says why, and how to fix it. */
 export class InputError extends UsageError {
   constructor(

@@ -2,7 +2,7 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { collectUsageErrors, InputError, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, InputError, UsageError } from '../../errors.js';
 import { type Boundary, openRereadable } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
@@ -30,9 +30,7 @@ export async function openTable(
   signal: AbortSignal,
 ): Promise<{ table: Table; close(): Promise<void> }> {
   const { rows, each, tokenFile } = flags;
-  if (rows !== undefined && each !== undefined) {
-    throw new UsageError([`--rows ${rows} and --each ${each} exclude each other`]);
-  }
+  if (rows !== undefined && each !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
   if (rows === undefined && each === undefined) {
     const table = patterns.find((path) => /\.(csv|tsv|jsonl|ndjson|json)$/i.test(path));
     const how =

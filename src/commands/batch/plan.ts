@@ -13,7 +13,7 @@ import {
   resolveWorkflowIdField,
   workflowNames,
 } from '../../config/workflow.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { findFileLikeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
@@ -164,7 +164,7 @@ function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
 }
 
 function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
-  if (failFast && keepGoing) throw new UsageError(['--fail-fast and --keep-going exclude each other']);
+  if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
 }
 
 /** Opens the reports, which are written from the results file. Throws UsageError. */

@@ -10,7 +10,7 @@ import {
   resolveWorkflowId,
   resolveWorkflowIdField,
 } from '../../config/workflow.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
@@ -138,8 +138,7 @@ function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context
   if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
   if (adopt !== undefined && !isUsableId(adopt))
     throw new UsageError([`--adopt ${JSON.stringify(adopt)}: expected the id of a run`]);
-  if (adopt !== undefined && resendUnknown)
-    throw new UsageError(['--adopt and --resend-unknown exclude each other']);
+  if (adopt !== undefined && resendUnknown) throw exclusive('--adopt', '--resend-unknown');
   const resend: ResendOptions = {
     resendUnknown: resendUnknown ? 'all' : [],
     retryFailed: retryFailed ? 'all' : [],

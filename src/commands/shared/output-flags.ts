@@ -1,6 +1,6 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
 import type { ServiceFlags } from '../../config/resolve-setting.js';
-import { UsageError } from '../../errors.js';
+import { exclusive, UsageError } from '../../errors.js';
 import { parsePointer } from '../../text/json/pointer.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 
@@ -32,8 +32,7 @@ export function parseFormat<Format extends string>(
   const raw = output ?? (json === true ? 'json' : 'text');
   const format = formats.find((candidate) => candidate === raw);
   if (format === undefined) throw new UsageError([`--output ${raw}: choose one of ${formats.join(', ')}`]);
-  if (json === true && format !== 'json')
-    throw new UsageError([`--json and --output ${format} exclude each other`]);
+  if (json === true && format !== 'json') throw exclusive('--json', `--output ${format}`);
   return format;
 }
 
@@ -51,8 +50,7 @@ export function parseGet(
   if (get === undefined) return undefined;
   const pointer = parseValuePointer(get);
   if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
-  if (format === 'jsonl' || format === 'id')
-    throw new UsageError([`--get and --output ${format} exclude each other`]);
+  if (format === 'jsonl' || format === 'id') throw exclusive('--get', `--output ${format}`);
   return pointer;
 }
 
