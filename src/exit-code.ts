@@ -70,12 +70,6 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Returns the error code that stands for an exit code; undefined for that of a signal, or of success. */
-export function codeOfExit(exitCode: number): ErrorCode | undefined {
-  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
-  return codes.find((code) => ERROR_CODES[code][0] === exitCode);
-}
-
 /** Returns an exit as a number. */
 export function toExitCode(exit: Exit): number {
   return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];

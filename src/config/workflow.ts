@@ -18,7 +18,7 @@ export function mayResend503(sources: ServiceSources): boolean {
   return isOn(resolveSetting('resend503', sources));
 }
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** A workflow to which a profile gives a name. */
 export interface NamedWorkflow {

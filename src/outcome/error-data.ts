@@ -3,7 +3,7 @@
  * schema is error.schema.json.
  */
 import { type Facts, WfrError } from '../errors.js';
-import { codeOfExit, ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
+import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
 import { linesOf, sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, stillText } from './outcome.js';
@@ -196,6 +196,12 @@ function describeRows(
     response: { retryAfter },
   });
   return { ...describeError(facts), exitCode, runMayExist: hasUnknown, service: null };
+}
+
+/** Returns the error code that stands for an exit code; undefined for that of a signal, or of success. */
+function codeOfExit(exitCode: number): ErrorCode | undefined {
+  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+  return codes.find((code) => ERROR_CODES[code][0] === exitCode);
 }
 
 /** Returns the code that all rows have that decide the exit code; undefined if they have several. */
