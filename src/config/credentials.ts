@@ -211,7 +211,7 @@ async function readTokenFile(
     };
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
     return stripByteOrderMark(bytes)
-      .toString('utf8')
+      .toString()
       .replace(/\r?\n$/, '');
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

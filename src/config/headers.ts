@@ -65,7 +65,7 @@ async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; 
   const file = await readSettingFile('headerFile', sources);
   if (file === undefined) return [];
   return stripByteOrderMark(file.bytes)
-    .toString('utf8')
+    .toString()
     .split(/\r?\n/)
     .map((text, index) => ({ text, source: `${file.path}:${index + 1}` }))
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));

@@ -10,8 +10,9 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Context } from '../platform/context.js';
 import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
+import { asObject, parseJson } from '../text/json/json-file.js';
 import { sanitizeJson } from '../text/sanitize.js';
-import { isUuid, isUuidPrefix } from '../text/url.js';
+import { isUuid } from '../text/url.js';
 
 /** A run that this user triggered. */
 export interface PastRun {
@@ -193,12 +194,14 @@ function isTriggered(record: Record<string, unknown>): record is Record<string, 
 
 /** The fewest characters that stand for a UUID. */
 const MIN_TYPED = 4;
+const NIL = '00000000-0000-0000-0000-000000000000';
 /** The lengths to which a UUID is shortened: the ends of its groups. */
 const SHOWN = [8, 13, 18, 23];
 
 /** Returns whether a text may be meant as the beginning of a UUID. */
 export function isShortId(text: string): boolean {
-  return text.length >= MIN_TYPED && isUuidPrefix(text);
+  const { length } = text;
+  return length >= MIN_TYPED && length < NIL.length && isUuid(text + NIL.slice(length));
 }
 
 /** Returns the UUIDs among `ids` that a short id begins, in either case; none if it is an id itself. */
@@ -267,8 +270,8 @@ async function appendRecords(log: LogFolder, records: readonly object[], now: nu
   }
 }
 
-/** Reads the records of both files, the oldest first, and skips lines that are not JSON objects. */
-async function readRecords(log: LogFolder): Promise<Record<string, unknown>[]> {
+/** Reads the records of both files, the oldest first; a line that is not a JSON object is one without members. */
+async function readRecords(log: LogFolder): Promise<Readonly<Record<string, unknown>>[]> {
   const folder = await openFolder(log).catch(() => undefined);
   if (folder === undefined) return [];
   const texts = await Promise.all(
@@ -276,14 +279,7 @@ async function readRecords(log: LogFolder): Promise<Record<string, unknown>[]> {
   );
   // Every other line is empty, and an exception takes longer than a record.
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
-  return lines.flatMap((line) => {
-    try {
-      const record: unknown = JSON.parse(line);
-      return typeof record === 'object' && record !== null ? [record as Record<string, unknown>] : [];
-    } catch {
-      return [];
-    }
-  });
+  return lines.map((line) => asObject(parseJson(line)));
 }
 
 async function readText(path: string): Promise<string> {

@@ -108,7 +108,7 @@ function parseDocument(object: Uint8Array): FileSegment | undefined {
 
 /** Decodes UTF-8. Throws InputError with the position of the first invalid byte. */
 export function decodeUtf8(bytes: Buffer): string {
-  if (isUtf8(bytes)) return bytes.toString('utf8');
+  if (isUtf8(bytes)) return bytes.toString();
   throw new InputError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
 }
 

@@ -1,6 +1,6 @@
 /** What is said of a request in a response: the message of an error, and the id by which an operator finds the request. */
 
-import { isObject } from '../text/json/json-file.js';
+import { asObject, isObject, parseJson } from '../text/json/json-file.js';
 
 /** Most characters that are shown of a body that was not read to its end, so that the rest cannot be counted. */
 const MAX_TRUNCATED = 1_500;
@@ -11,7 +11,7 @@ const MAX_TRUNCATED = 1_500;
  */
 export function errorMessage(body: Uint8Array, isWhole: boolean): string | undefined {
   const text = Buffer.from(body)
-    .toString('utf8')
+    .toString()
     .replace(/^\uFEFF/, '')
     .trim();
   if (text === '') return undefined;
@@ -90,7 +90,7 @@ const MAX_EXCERPT = 200;
 /** Returns the start of a body (UTF-8), and the number of bytes that follow. */
 export function excerptOf(body: Uint8Array): string {
   // A character has at most 4 bytes.
-  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8');
+  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString();
   const start = [...text].slice(0, MAX_EXCERPT).join('');
   const left = body.length - Buffer.byteLength(start);
   return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
@@ -127,10 +127,6 @@ export function requestIdOf({ headers, body }: Response, path?: string): string 
 
 function instanceOf(contentType: string | undefined, body: Uint8Array, path: string | undefined) {
   if (!/\bproblem\+json\b/i.test(contentType ?? '')) return undefined;
-  try {
-    const { instance } = JSON.parse(Buffer.from(body).toString('utf8'));
-    return typeof instance === 'string' && instance !== '' && instance !== path ? instance : undefined;
-  } catch {
-    return undefined;
-  }
+  const { instance } = asObject(parseJson(Buffer.from(body)));
+  return typeof instance === 'string' && instance !== '' && instance !== path ? instance : undefined;
 }

@@ -49,7 +49,6 @@ export function redactUrl(text: string): string {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const NIL = '00000000-0000-0000-0000-000000000000';
 
 /** Returns whether a text is a UUID, of any version (RFC 9562, section 4). */
 export function isUuid(text: string): boolean {
@@ -59,9 +58,4 @@ export function isUuid(text: string): boolean {
 /** Returns an id such that equal ones are the same text: UUIDs compare without regard to case (RFC 9562, section 4). */
 export function comparableId(id: string): string {
   return isUuid(id) ? id.toLowerCase() : id;
-}
-
-/** Returns whether a text is the beginning of a UUID, but not a whole one. */
-export function isUuidPrefix(text: string): boolean {
-  return text.length < NIL.length && isUuid(text + NIL.slice(text.length));
 }

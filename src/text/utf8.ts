@@ -7,7 +7,7 @@ export function stripByteOrderMark(bytes: Buffer): Buffer {
 
 /** Returns the offset of the first byte that is not UTF-8; `bytes` must contain one. */
 export function findInvalidUtf8(bytes: Buffer): number {
-  const text = bytes.toString('utf8');
+  const text = bytes.toString();
   for (let index = text.indexOf('\uFFFD'); index >= 0; index = text.indexOf('\uFFFD', index + 1)) {
     const offset = Buffer.byteLength(text.slice(0, index));
     // The file itself may contain a valid replacement character.
@@ -18,7 +18,7 @@ export function findInvalidUtf8(bytes: Buffer): number {
 
 /** Returns the line and the column of an offset, both from 1; columns count characters. */
 export function lineAndColumn(bytes: Buffer, offset: number): { line: number; column: number } {
-  const lines = bytes.subarray(0, offset).toString('utf8').split('\n');
+  const lines = bytes.subarray(0, offset).toString().split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }
 

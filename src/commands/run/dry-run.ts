@@ -42,7 +42,7 @@ async function requestText(head: object, trigger: Trigger): Promise<string> {
 async function summarizeValue({ parts }: Input): Promise<string> {
   let text = '';
   for (const part of parts) {
-    if (part instanceof Uint8Array) text += Buffer.from(part).toString('utf8');
+    if (part instanceof Uint8Array) text += Buffer.from(part).toString();
     else {
       const hash = createHash('sha256');
       for await (const block of part.blocks(blockBuffer(part.size))) hash.update(block);

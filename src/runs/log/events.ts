@@ -270,7 +270,7 @@ type Members = Record<string, unknown>;
 function parseLine(bytes: Buffer): Members | undefined {
   try {
     const isEnded = bytes.toString('latin1', 0, 20).includes('"ended"');
-    const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString('utf8'));
+    const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString());
     if (typeof members !== 'object' || members === null || Array.isArray(members)) return undefined;
     const { time } = members;
     if (time !== undefined) members.time = typeof time === 'string' ? Date.parse(time) : Number.NaN;
@@ -287,7 +287,7 @@ function parseEnded(bytes: Buffer): Members {
   if (typeof run !== 'string')
     return Object.assign(JSON.parse(`${bytes.toString('utf8', 0, end)}}`), { run });
   // The check of the event's members reports it, unless the line is incomplete.
-  return Object.assign(JSON.parse(bytes.toString('utf8')), { run: undefined });
+  return Object.assign(JSON.parse(bytes.toString()), { run: undefined });
 }
 
 const RUN_MEMBER = Buffer.from(',"run":');

@@ -23,6 +23,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
+import { parseJson } from '../../text/json/json-file.js';
 import { readLines } from '../../text/utf8.js';
 
 export interface LockOptions {
@@ -105,15 +106,6 @@ export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, voi
   }
 }
 
-/** Parses a line; returns undefined if it is not JSON. */
-export function parseLine(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Matches the first bytes of an `open` or `close` line. */
 const OWNERSHIP_LINE = /^\{"event":"(open|close)"/;
 
@@ -127,7 +119,7 @@ export async function readOwnership(handle: FileHandle) {
       isTorn = !isComplete;
       if (isTorn) break;
       end = start + bytes.length + 1;
-      if (OWNERSHIP_LINE.test(bytes.toString('latin1', 0, 16))) ownership.apply(parseLine(bytes));
+      if (OWNERSHIP_LINE.test(bytes.toString('latin1', 0, 16))) ownership.apply(parseJson(bytes));
     }
   }
   return { ownership, end, isTorn };

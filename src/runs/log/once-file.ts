@@ -6,8 +6,8 @@ import { BatchFileError } from '../../errors.js';
 import { createFile } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
+import { asObject, parseJson } from '../../text/json/json-file.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
-import { parseLine } from './lock.js';
 import { openLogFile, readStart, withFileName } from './log-file.js';
 import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
 import { NEW_ROW, reduce } from './reduce.js';
@@ -106,8 +106,8 @@ async function assertOnceFile({ path, clock, signal }: OwnedFileOptions): Promis
     await clock.sleep(CREATION_INTERVAL, signal);
     start = await readStart(path, HEADER_LENGTH);
   }
-  const header = parseLine(start.subarray(0, Math.max(0, start.indexOf(0x0a))));
-  const { event, salt } = (header ?? {}) as Record<string, unknown>;
+  const header = parseJson(start.subarray(0, Math.max(0, start.indexOf(0x0a))));
+  const { event, salt } = asObject(header);
   if (event === 'batch' && typeof salt === 'string') return;
   throw new BatchFileError('it was not written by wfr run --once; use another file');
 }

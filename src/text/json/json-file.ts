@@ -26,6 +26,15 @@ export function aboutName(path: JsonPath, message: string): JsonProblem {
   return { path, isAboutName: true, message };
 }
 
+/** Parses JSON (UTF-8); returns undefined for any other text. */
+export function parseJson(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the members of an object; none of any other value. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
@@ -63,7 +72,7 @@ export function parseJsonFile(
   if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
   try {
     const { positions, duplicates } = findPositions(bytes);
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value: unknown = JSON.parse(bytes.toString());
     const offsetOf = (path: JsonPath, part: 'name' | 'value'): number =>
       positions.get(pointerOf(path))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
     const placed = [
@@ -127,7 +136,7 @@ const FIXES: readonly (readonly [text: RegExp, fix: string])[] = [
 ];
 
 function describeSyntaxError({ offset, reason }: JsonSyntaxError, bytes: Buffer): string {
-  if (bytes.toString('utf8').trim() === '') return 'the file is empty; expected a JSON object';
+  if (bytes.toString().trim() === '') return 'the file is empty; expected a JSON object';
   const found = bytes.toString('utf8', offset, offset + 2);
   const [, fix] = FIXES.find(([text]) => text.test(found)) ?? [];
   return fix === undefined ? reason : `${reason}; ${fix}`;

@@ -15,7 +15,7 @@ const PARTIAL_ESCAPE =
 
 /** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
-  const text = Buffer.from(token.buffer, token.byteOffset, token.byteLength).toString('utf8');
+  const text = Buffer.from(token.buffer, token.byteOffset, token.byteLength).toString();
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
