@@ -44,15 +44,15 @@ export function layOutTerms(
 }
 
 /**
- * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, or
- * begins with `| ` in the text of the service.
+ * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, begins with
+ * `| ` in the text of the service, and is indented by four after `wfr: `, which lines of two may follow.
  */
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
     if (shownLength(line) <= width) return [line];
-    const [start = ''] = /^(\| | *)/.exec(line) ?? [];
-    const indent = start === '| ' ? start : `${start}  `;
+    const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
+    const indent = start === '| ' ? start : start + (own ? '    ' : '  ');
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length);
     return [start + first, ...rest.map((part) => indent + part)].map((part) => part.trimEnd());
   });

@@ -41,6 +41,19 @@ describe('the label of a message', () => {
     },
   );
 
+  test('in 40 columns, the first of several mistakes is indented further than the others', async () => {
+    const { stderr } = await runCli(['history', '--limit', 'all', '--status', 'no-such-status'], {
+      terminal: 40,
+    });
+    expect(stripVTControlCharacters(stderr)).toBe(`wfr: error: --limit all: expected a
+    whole number of at least 1, such as
+    50
+  --status no-such-status: choose one
+    of PENDING, RUNNING, FINISHED,
+    FAILED
+`);
+  });
+
   test('an error of the service begins with a red "error:" and a warning with a yellow "warning:" on a terminal', async () => {
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(404));
     const env = { ...TERMINAL.env, WFR_BASE_URL: baseUrl };
