@@ -3,14 +3,15 @@
  * folders: the table may be from somebody else.
  */
 import { type BigIntStats, constants, type Stats } from 'node:fs';
-import { type FileHandle, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, readdir, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
+import { findNearest } from '../text/nearest.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
@@ -146,8 +147,20 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    throw toFileError(path, error, path, describeBase(base, context));
+    // A table could name any number of files.
+    const advice =
+      within === undefined && errorCode(error) === 'ENOENT' ? await suggestFile(path, absolute) : '';
+    throw toFileError(path, error, path, describeBase(base, context) + advice);
   }
+}
+
+/** Returns the file of the same folder that may be meant, as a question; nothing if none is similar. */
+async function suggestFile(path: string, absolute: string): Promise<string> {
+  const name = basename(absolute);
+  const others = await readdir(dirname(absolute)).catch((): string[] => []);
+  // A link that leads nowhere has the name itself.
+  const nearest = others.includes(name) ? undefined : findNearest(name, others);
+  return nearest === undefined ? '' : `; did you mean ${join(dirname(path), nearest)}?`;
 }
 
 /** Says what paths are relative to, unless it is the working folder. */

@@ -54,10 +54,28 @@ describe('run: files that cannot be read', () => {
       }
       const { exitCode, stderr } = await runCli(['run', 'w', item], { env, cwd });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(message);
+      expect(stderr).toContain(`${message}\n`);
       expect(connections()).toBe(0);
     },
   );
+
+  test('a missing file: one of the same folder with a similar name is suggested, but not for the rows of a table', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'scans'));
+    writeFileSync(join(cwd, 'scans', 'invoice.pdf'), 'x');
+    writeFileSync(join(cwd, 'rows.csv'), 'scan@\nscans/invoce.pdf\n');
+    const said = async (...args: string[]) =>
+      (await runCli([...args, '--base-url', 'https://h.example'], { cwd })).stderr;
+    const missing = 'scans/invoce.pdf: no such file (ENOENT)';
+    const suggested = join('scans', 'invoice.pdf');
+    expect(await said('run', 'w', 'x@scans/invoce.pdf')).toContain(
+      `${missing}; did you mean ${suggested}?\n`,
+    );
+    expect(await said('run', 'w', '--inputs-file', 'row.csv')).toContain(
+      '(ENOENT); did you mean rows.csv?\n',
+    );
+    expect(await said('batch', 'w', '--check', '--rows', 'rows.csv')).toContain(`${missing}\n`);
+  });
 
   test.skipIf(LACKS.fileModes)(
     'run: a document without read permission exits 2 before any connection (fault 50)',

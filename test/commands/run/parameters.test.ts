@@ -41,7 +41,7 @@ describe('wfr run with declared parameters', () => {
     const { wfr, requests } = await prepare();
     const items = ['invoice=scan.pdf', 'custmer=ACME', 'amount=12.50', 'note@=none.txt'];
     const lines = [
-      'wfr: error: note@=none.txt: no such file (ENOENT)',
+      'wfr: error: note@=none.txt: no such file (ENOENT); did you mean note.txt?',
       '  invoice=scan.pdf: must be a document, found a string; write invoice@document.pdf',
       '  amount=12.50: must be a number, found a string; write amount:=1',
       '  custmer=ACME: unknown parameter "custmer"; did you mean "customer"?',
