@@ -80,8 +80,14 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
   const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
   const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
-  const labels = listFirst(rows.map(sanitize), max, count).join(' ');
+  const labels = listFirst(withoutRepeatedTable(rows).map(sanitize), max, count).join(' ');
   return count === 1 ? [`${title}${labels}: ${shown}`] : [title + shown, `    ${labels}`];
+}
+
+/** Returns labels such as `rows.csv:2`, `3 (ACME)`: the table of the first is not repeated. */
+function withoutRepeatedTable([first = '', ...others]: readonly string[]): string[] {
+  const [table = ''] = /^.*?:(?=\d+( \(|$))/.exec(first) ?? [];
+  return [first, ...others.map((label) => (label.startsWith(table) ? label.slice(table.length) : label))];
 }
 
 function moreReasons(reasons: readonly StateReason[]): string[] {

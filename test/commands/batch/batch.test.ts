@@ -552,9 +552,9 @@ describe('batch: the closing block', () => {
     const { stderr } = await runMixed();
     expect(stderr).toContain(`6 rows: 1 finished, 2 failed, 2 rejected, 1 unknown; took 0ms
   2 rejected (400): amount … is too low
-    rows.csv:4, rows.csv:5
+    rows.csv:4, 5
   2 failed at step Check credit: Customer … has no credit
-    rows.csv:6, rows.csv:7
+    rows.csv:6, 7
   1 unknown: rows.csv:3: `);
     const command =
       'wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId';
