@@ -18,13 +18,14 @@ export interface Column<Row> {
   paint?(row: Row): Paint;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
-  /** Whether the end of a cell says more than its beginning, as in a path. */
+  /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
   isCutAtStart?: boolean;
 }
 
 const GAP = '  ';
-/** A column is not made narrower than this, nor beside an optional one. */
+/** A column is not made narrower than this, and an optional one leaves the others that much of what they need. */
 const MIN_WIDTH = 8;
+const ENOUGH_WIDTH = 20;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(
@@ -41,7 +42,7 @@ export function layOutTable<Row>(
   const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
     const cells = shown.map((column, index) => {
       const { text, paint = (plain: string) => plain } = cell(column);
-      const cut = cutText(text, column.width, column.isCutAtStart);
+      const cut = cutText(text, column.width, column.isCutAtStart && !text.startsWith(LINE));
       const isLast = index === shown.length - 1;
       return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
@@ -63,7 +64,7 @@ function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Ro
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
-    const useful = [...kept, column].map((one) => Math.min(one.width, MIN_WIDTH));
+    const useful = [...kept, column].map((one) => Math.min(one.width, ENOUGH_WIDTH));
     if (lineWidth(useful) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
@@ -91,15 +92,23 @@ function cutText(text: string, width: number, atStart = false): string {
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
 export { textWidth };
 
+const LINE = 'line ';
+
+/** Returns the label of a row without the name of its table: `line 12 (ACME)`; other labels are left unchanged. */
+export const withoutTable = (label: string) => label.replace(/^.*:(?=\d+( \(|$))/, LINE);
+
 /** The columns that a workflow and a label need. */
 const ROOM_FOR_BOTH = 60;
 
-/** Returns the workflow and the label, or in a narrow window the label alone; a workflow without a name is told by the start of its UUID. */
+/**
+ * Returns the workflow and the label. In a narrow window, it is the label alone, without a table where it says more than a
+ * line. A workflow without a name is told by the start of its UUID.
+ */
 export function runName(
   { workflow = '', workflowName, version, label }: Partial<PastRun> & { workflowName?: string | undefined },
   width: number,
 ): string {
-  if (label && width > 0 && width < ROOM_FOR_BOTH) return label;
+  if (label && width > 0 && width < ROOM_FOR_BOTH) return label.endsWith(')') ? withoutTable(label) : label;
   const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
   return label ? `${name}: ${label}` : name;
 }

@@ -10,7 +10,7 @@ import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses } from '../summary.js';
-import { type ListedRun, layOutRuns } from '../table.js';
+import { type ListedRun, layOutRuns, withoutTable } from '../table.js';
 
 /** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
 type Part = readonly [text: string, rank: number, paint?: Paint];
@@ -272,8 +272,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
   const below = (width: number): readonly string[] =>
     problems.map((row) => {
       // The command names the table; what is cut off says more.
-      const label = row.label.replace(/^.*:(\d+)(?= \(|$)/, 'line $1');
-      const text = truncateTo(rowText({ ...row, label, id: undefined }), width);
+      const text = truncateTo(rowText({ ...row, label: withoutTable(row.label), id: undefined }), width);
       const word = wordOf(row.state);
       const paint = wordPaint(word, style);
       return text.replace(`  ${word}`, (found) => paint(found));

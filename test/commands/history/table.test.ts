@@ -125,9 +125,21 @@ describe('history: the table', () => {
 
   test('a narrow window shows the label without the workflow', async () => {
     const { history } = past(RUNS);
-    const shown = linesOf(stripVTControlCharacters((await history([], { stdoutTerminal: 50 })).stdout));
+    const shown = linesOf(stripVTControlCharacters((await history([], { stdoutTerminal: 55 })).stdout));
     expect(shown[2]).toMatch(/^40fa8c1e {2}PENDING {3}billing v2 +12s$/);
-    expect(shown[3]).toMatch(/^30fa8c1e {2}RUNNING {3}…?[^:]*:12 \(Smith & Sons, Inc\.\) {2}12m$/);
+    expect(shown[3]).toMatch(/^30fa8c1e {2}RUNNING {3}line 12 \(Smith & Sons, Inc\.\) {2}12m$/);
+  });
+
+  test('a window of 40 columns shows names instead of ages and services', async () => {
+    const runs = [...RUNS.slice(2, 4), { id: uuid('50fa8c1e'), baseUrl: 'https://other.example.com/' }];
+    const { history } = past(runs);
+    const text = stripVTControlCharacters((await history([], { stdoutTerminal: 40 })).stdout);
+    expect(linesOf(text).slice(0, 4)).toEqual([
+      'ID        STATUS    NAME',
+      '50fa8c1e  accepted  invoice',
+      '40fa8c1e  PENDING   billing v2',
+      '30fa8c1e  RUNNING   line 12 (Smith & So…',
+    ]);
   });
 
   test('a secret in a label is masked, also where the cell is cut', async () => {
