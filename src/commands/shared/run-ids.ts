@@ -80,19 +80,19 @@ async function resolvePastRuns(
   const known = runs.map(({ id }) => id);
   const ids = raw.map((text) => {
     const [, word, workflow] = /^(@last)(?::(.+))?$/s.exec(text) ?? [];
-    if (word !== undefined) {
-      const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
-      const run = runs.find((one) => wanted === undefined || one.workflow.toLowerCase() === wanted);
-      if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
-      return run?.id ?? text;
-    }
-    const [uuid, ...others] = findByStart(text, known);
-    if (uuid === undefined) return text;
-    if (others.length > 0)
+    const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
+    const isWanted = (run: PastRun) => wanted === undefined || run.workflow.toLowerCase() === wanted;
+    const found = word === undefined ? findByStart(text, known) : [runs.find(isWanted)?.id ?? []].flat();
+    const [id = text, ...others] = found;
+    if (others.length > 0) {
       warnings.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
+      return text;
+    }
+    if (word !== undefined && id === text)
+      problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
     // The lines of several runs have their ids.
-    else if (raw.length === 1) notes.push(`${text} is run ${uuid}`);
-    return others.length === 0 ? uuid : text;
+    if (raw.length === 1 && id !== text) notes.push(`${text} is run ${id}`);
+    return id;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
   return { ids: [...new Set(ids)], notes, warnings };

@@ -337,7 +337,9 @@ describe('history: @last', () => {
     expect(await readIds(`@last:${SLOW}`)).toBe(first);
     expect(await readIds(`@last:https://example.com/workflows/${SLOW.toUpperCase()}/edit`)).toBe(first);
     expect(await readIds('@last', second.trim(), `@last:${SLOW}`)).toBe(second + first);
-    expect((await wfr('watch', '@last')).exitCode).toBe(1);
+    const watch = await wfr('watch', '@last');
+    expect(watch.exitCode).toBe(1);
+    expect(watch.stderr).toContain(`@last is run ${second}`);
   });
 
   test('status: an id that only ends with @last is the id of a run, also beside @last', async () => {
