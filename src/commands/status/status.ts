@@ -111,10 +111,11 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   }
   const characters = [...json.trimEnd()];
   const isCut = characters.length > room;
+  const name = past && plan.nameOf(past.workflow);
+  const [workflow, detail] = [name, run.versionName, name ?? past?.workflow].filter(Boolean);
   const more = {
     label: past?.label,
-    workflow: past && (plan.nameOf(past.workflow) ?? past.workflow),
-    version: run.versionName,
+    workflow: detail === undefined || detail === workflow ? workflow : `${workflow} (${detail})`,
     output: json === '' ? undefined : isCut ? `${characters.slice(0, room - 1).join('')}…` : json.trimEnd(),
     page: plan.settings.pageOf(run.id),
   };

@@ -36,7 +36,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now (2026-01-02 03:04:05 UTC)\nversion    v1\n',
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now (2026-01-02 03:04:05 UTC)\nworkflow   v1\n',
     );
   });
 
@@ -82,9 +82,9 @@ describe('status', () => {
     writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ profiles }));
     const env = { XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
     const named = await runCli(['status', '--profile', 'p', 'run-1'], { env });
-    expect(named.stdout).toContain('\nworkflow   invoice\nversion ');
+    expect(named.stdout).toContain('\nworkflow   invoice (v1)\n');
     const unnamed = await runCli(['status', '--base-url', baseUrl, 'run-1'], { env });
-    expect(unnamed.stdout).toContain(`\nworkflow   ${UUID}\nversion `);
+    expect(unnamed.stdout).toContain(`\nworkflow   v1 (${UUID})\n`);
   });
 
   const CREATED = Date.parse('2026-01-02T03:04:05Z');
