@@ -103,7 +103,8 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
     return { status: 201, body: await handleTrigger(request, options, runs) };
   const [, id = ''] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
   const stateOfRun = request.method === 'GET' ? runs.get(id) : undefined;
-  if (stateOfRun === undefined) throw new Rejection(404, 'There is no run with this id.');
+  if (stateOfRun === undefined)
+    throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   return { status: 200, body: stateOfRun() };
 }
 

@@ -195,8 +195,7 @@ function describeWorkflow(
   const optional = optionalItems(parameters);
   const lines = [
     // One that fails ends earlier.
-    sanitize(versionName) + (failure ? '' : ` (${formatDuration(ms)})`),
-    failure && `  ${fails} at ${sanitize(failure.step)}`,
+    `${sanitize(versionName)} (${failure ? `${fails} at ${sanitize(failure.step)}` : formatDuration(ms)})`,
     `  ${bold(hasDocument(cwd) ? command.replaceAll('@document.pdf', `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];

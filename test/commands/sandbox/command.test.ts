@@ -71,7 +71,7 @@ describe('sandbox -- command, in process', () => {
 
   test('sandbox: where there is no example document, no command that is shown takes one', async () => {
     const { stderr } = await start(['bash'], { terminal: 80 }, () => Promise.resolve());
-    expect(stderr).toMatch(/\ngreeting v1 .*\n.*\nfailing v1\n.*\n.*\nAll workflows: /);
+    expect(stderr).toMatch(/\ngreeting v1 .*\n.*\nfailing v1 .*\n.*\nAll workflows: /);
     expect(stderr).not.toContain('@');
   });
 

@@ -65,7 +65,7 @@ describe('--fail-step', () => {
 
   test('wfr sandbox --fail-step: --list shows the forced failure', async () => {
     const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals']);
-    expect(stdout).toContain('invoice v3\n  fails at Check totals\n  wfr run ');
+    expect(stdout).toContain('invoice v3 (fails at Check totals)\n  wfr run ');
     expect(stdout).toContain('slow v1 (1m)\n  wfr run ');
   });
 
