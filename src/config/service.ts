@@ -96,16 +96,16 @@ function findResumeFlags(flags: ServiceFlags): string[] {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the proxy for `url`; undefined for a direct connection, as always to loopback. An empty variable counts as
+ * Returns the proxy for `url`, and the variable that names it; undefined for a direct connection, as always to loopback. An empty variable counts as
  * unset. Throws UsageError that names an invalid variable, but not its value, which may contain a password.
  */
-function findProxy(url: URL, env: Environment): ProxyServer | undefined {
+function findProxy(url: URL, env: Environment) {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const variable = env[name.toLowerCase()] ? name.toLowerCase() : name;
   const value = env[variable];
   if (!value || isLoopback(url.hostname) || isExempt(url, env.no_proxy || env.NO_PROXY || ''))
     return undefined;
-  return parseProxy(variable, value);
+  return { ...parseProxy(variable, value), variable };
 }
 
 function parseProxy(variable: string, value: string): ProxyServer {

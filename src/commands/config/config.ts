@@ -19,10 +19,12 @@ import {
   type SettingName,
   settingValues,
 } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { openHistory } from '../../history/history.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
@@ -87,7 +89,8 @@ function stateOf(path: string): string {
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
-  const settings = resolveEffectiveSettings({ flags, profile, context });
+  const sources = { flags, profile, context };
+  const settings = [...resolveEffectiveSettings(sources), ...(await connectionSettings(sources))];
   const file = { name: 'configFile', values: [{ value: path, source: stateOf(path) }] };
   const profiles = Object.keys((await loadConfig(context))?.content.profiles ?? {});
   const names = profiles.length > 0 ? `profiles ${profiles.join(', ')}` : stateOf(path);
@@ -199,6 +202,26 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
     return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
   });
   return [{ name: 'profile', values: chosen }, ...settings];
+}
+
+/** What is not set in a profile alone: the proxy, the names of the headers, and the folder of the history. */
+async function connectionSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
+  const { context } = sources;
+  const setting = (name: string, value: string | undefined, source: string) => {
+    return { name, values: value ? [{ value, source }] : [] };
+  };
+  const folder = openHistory(context).folder ?? 'off';
+  const history = setting('history', folder, context.env.WFR_HISTORY ? 'WFR_HISTORY' : 'default');
+  // Where they are invalid, every command that sends says why.
+  const connection = await resolveServiceSettings(sources).catch(() => undefined);
+  if (connection === undefined) return [history];
+  const { proxy, headers } = connection;
+  const url = proxy && `${proxy.protocol}//${proxy.hostname}:${proxy.port}`;
+  return [
+    setting('proxy', url, proxy?.variable ?? ''),
+    setting('headers', Object.keys(headers).join(', '), '--header, headerFile, TRACEPARENT'),
+    history,
+  ];
 }
 
 function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {

@@ -78,7 +78,39 @@ describe('wfr config show', () => {
       maxInterval: at('30s', 15),
       timeout: at('1h', 16),
       'workflows.invoice': at(UUID, 18),
+      proxy: { value: null, source: 'default' },
+      headers: { value: null, source: 'default' },
+      history: { value: expect.stringMatching(/wfr$/), source: 'default' },
     });
+  });
+
+  test('config show: the proxy, the names of headers and the history are shown without a secret', async () => {
+    const env = { HTTPS_PROXY: 'http://user:secret-4711@proxy.example:3128', WFR_HISTORY: '0' };
+    const { settings } = await shown(
+      ['--header', 'X-Team: secret-4711', '--header', 'X-Key: secret-4711'],
+      env,
+    );
+    expect(settings).toMatchObject({
+      proxy: { value: 'http://proxy.example:3128', source: 'HTTPS_PROXY' },
+      headers: { value: 'x-team, x-key', source: '--header, headerFile, TRACEPARENT' },
+      history: { value: 'off', source: 'WFR_HISTORY' },
+    });
+    expect(JSON.stringify(settings)).not.toContain('secret-4711');
+    const hasAuto = await shown([], {
+      https_proxy: 'proxy.example',
+      TRACEPARENT: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`,
+    });
+    expect(hasAuto.settings.proxy).toEqual({ value: 'http://proxy.example:80', source: 'https_proxy' });
+    expect(hasAuto.settings.headers.value).toBe('traceparent');
+  });
+
+  test.each([
+    ['an invalid proxy', [], { HTTPS_PROXY: '::secret-4711' }],
+    ['a malformed header', ['--header', 'secret-4711'], {}],
+  ])('config show: %s is not shown, and not said to be unset', async (_, args, env) => {
+    const { settings } = await shown([...args], env);
+    expect(Object.keys(settings).slice(-2)).toEqual(['workflows.invoice', 'history']);
+    expect(JSON.stringify(settings)).not.toContain('secret-4711');
   });
 
   test('config show: with --profile, the token of the profile is shown with the variable that it overrides', async () => {
@@ -99,7 +131,7 @@ describe('wfr config show', () => {
     expect(stdout).toMatch(/^Config file: .* \(profiles prod, bare\)\n/);
     expect(stdout).toMatch(/\nprofile {13}prod {32} \(--profile\)\n/);
     expect(stdout).toContain(
-      '\nDefaults: allowHttp false, workflowIdField auto, resend503 false, interval 2s, maxInterval 10s\n',
+      '\nDefaults: allowHttp false, workflowIdField auto, resend503 false, interval 2s, maxInterval 10s, history ',
     );
     expect(stdout).toContain(`\nworkflows.long-name ${UUID} `);
   });
