@@ -313,7 +313,7 @@ describe('results of other files than those of a whole batch', () => {
     expect((await once()).exitCode).toBe(6);
     const { stdout } = await wfr(['results', 'my.once']);
     expect(stdout).toContain('was lost');
-    expect(stdout).toContain('add --adopt <id> to the wfr run command of these results.');
+    expect(stdout).toContain('add --adopt <id> to the wfr run command.');
     expect(stdout).not.toContain('wfr batch');
   });
 

@@ -214,7 +214,7 @@ function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummar
       : [];
   const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
-  const same = `the wfr ${isOnce ? 'run' : 'batch'} command of these results`;
+  const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;
   const summary = summarize(rows, { total: known, notes, isOnce, same, isLimited, results });
   return period === undefined ? summary : { ...summary, fact: `began ${formatUtc(period.startedAt)}` };
 }

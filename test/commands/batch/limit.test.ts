@@ -20,7 +20,7 @@ describe('batch --limit', () => {
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
     expect(results.stdout).toMatch(
-      /\nTo send the waiting rows, without --limit, run the wfr batch command of these results again\.\nTo save the outputs: .*\n$/,
+      /\nTo send the waiting rows, without --limit, run the wfr batch command again\.\nTo save the outputs: .*\n$/,
     );
   });
 
@@ -29,7 +29,7 @@ describe('batch --limit', () => {
     expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(8);
-    expect(stdout).toMatch(/\nTo continue, run the wfr batch command of these results again\.\n$/);
+    expect(stdout).toMatch(/\nTo continue, run the wfr batch command again\.\n$/);
   });
 
   test('batch --limit: the same command sends the next rows, and without the flag all of them', async () => {
