@@ -14,16 +14,12 @@ export interface JsonColors {
 
 /** Formats valid JSON (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
 export function formatJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(new Formatter(json, true, colors));
+  return format(json, true, colors);
 }
 
 /** Formats valid JSON (UTF-8) on one line, with a line feed at the end; yields chunks. */
 export function compactJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(new Formatter(json, false, colors));
-}
-
-function* format(formatter: Formatter) {
-  while (formatter.offset < formatter.json.length) yield formatter.fill();
+  return format(json, false, colors);
 }
 
 const CHUNK_SIZE = 128 * 1024;
@@ -50,81 +46,35 @@ for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entr
 const SPECIAL = new Uint8Array(256);
 for (const byte of [HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3]) SPECIAL[byte] = 1;
 
-/** Its members are `private` instead of `#`, its tokens copied in loops: both make it faster by a fifth. */
-class Formatter {
-  offset = 0;
-  private depth = 0;
-  private isInString = false;
-  private out!: Buffer;
-  private outView!: DataView;
-  private used = 0;
-  private readonly view: DataView;
+function* format(
+  json: Uint8Array,
+  isIndented: boolean,
+  colors: JsonColors | undefined,
+): Generator<Buffer, void, void> {
+  const position = { offset: 0, depth: 0, isInString: false };
+  while (position.offset < json.length) yield formatChunk(json, position, isIndented, colors);
+}
 
-  constructor(
-    readonly json: Uint8Array,
-    private readonly isIndented: boolean,
-    private readonly colors: JsonColors | undefined,
-  ) {
-    this.view = viewOf(json);
-  }
-
-  /** Returns the next chunk. */
-  fill(): Buffer {
-    const { json, colors } = this;
-    const end = json.length;
-    // White space, colors and escapes may double the text.
-    const full = Math.min(CHUNK_SIZE, 2 * end);
-    this.out = Buffer.allocUnsafe(full + MARGIN);
-    this.outView = viewOf(this.out);
-    this.used = 0;
-    if (this.isInString) this.copyString(full);
-    while (this.offset < end && this.used <= full && !this.isInString) {
-      const byte = json[this.offset] as number;
-      switch (KINDS[byte]) {
-        case SPACE:
-          this.offset++;
-          break;
-        case OPEN:
-          this.punctuate(byte);
-          while (KINDS[json[this.offset] as number] === SPACE) this.offset++;
-          if (KINDS[json[this.offset] as number] === CLOSE) this.punctuate(json[this.offset] as number);
-          else this.breakLine(++this.depth);
-          break;
-        case CLOSE:
-          this.breakLine(--this.depth);
-          this.punctuate(byte);
-          break;
-        case COMMA:
-          this.punctuate(byte);
-          this.breakLine(this.depth);
-          break;
-        case COLON:
-          this.punctuate(byte);
-          if (this.isIndented) this.out[this.used++] = 0x20;
-          break;
-        case STRING:
-          if (colors !== undefined) this.write(isKey(json, this.offset) ? colors.key : colors.string);
-          this.out[this.used++] = byte;
-          this.offset++;
-          this.copyString(full);
-          break;
-        default:
-          if (byte === LETTER_N) this.write(colors?.null);
-          this.copyScalar();
-          if (byte === LETTER_N) this.write(colors?.end);
-      }
-    }
-    if (this.offset === end) this.out[this.used++] = 0x0a;
-    return this.out.subarray(0, this.used);
-  }
-
-  /** Copies a string from its first character on, until the chunk is full. */
-  private copyString(full: number): void {
-    const { json, view, out, outView } = this;
-    const end = json.length;
-    let { offset, used } = this;
-    this.isInString = true;
-    while (offset < end && used <= full) {
+/**
+ * Returns the next chunk, and moves the position behind it. Tokens are copied in its own loops, and its functions capture
+ * nothing: both make it faster by a fifth.
+ */
+function formatChunk(
+  json: Uint8Array,
+  position: { offset: number; depth: number; isInString: boolean },
+  isIndented: boolean,
+  colors: JsonColors | undefined,
+): Buffer {
+  const end = json.length;
+  const view = viewOf(json);
+  // White space, colors and escapes may double the text.
+  const full = Math.min(CHUNK_SIZE, 2 * end);
+  const out = Buffer.allocUnsafe(full + MARGIN);
+  const outView = viewOf(out);
+  let { offset, depth, isInString } = position;
+  let used = 0;
+  while (offset < end && used <= full) {
+    while (isInString && offset < end && used <= full) {
       const word = offset + 4 <= end ? view.getInt32(offset, true) : 0;
       if (isPlain(word)) {
         outView.setInt32(used, word, true);
@@ -141,46 +91,64 @@ class Formatter {
       }
       out[used++] = byte;
       if (byte === BACKSLASH) out[used++] = json[offset++] as number;
-      if (byte !== QUOTE) continue;
-      this.isInString = false;
-      break;
+      isInString = byte !== QUOTE;
+      if (!isInString) used = write(out, used, colors?.end);
     }
-    this.offset = offset;
-    this.used = used;
-    if (!this.isInString) this.write(this.colors?.end);
+    if (offset >= end || used > full) break;
+    const byte = json[offset] as number;
+    const kind = KINDS[byte] as number;
+    if (kind === SPACE) {
+      offset++;
+    } else if (kind === STRING) {
+      if (colors !== undefined) used = write(out, used, isKey(json, offset) ? colors.key : colors.string);
+      out[used++] = byte;
+      offset++;
+      isInString = true;
+    } else if (kind === SCALAR) {
+      if (byte === LETTER_N) used = write(out, used, colors?.null);
+      // A literal, or as much of a number as surely fits.
+      const last = Math.min(end, offset + MARGIN / 2);
+      do out[used++] = json[offset++] as number;
+      while (offset < last && KINDS[json[offset] as number] === SCALAR);
+      if (byte === LETTER_N) used = write(out, used, colors?.end);
+    } else {
+      if (kind === CLOSE && isIndented) used = breakLine(outView, used, --depth);
+      used = punctuate(out, used, byte, colors);
+      offset++;
+      if (kind === COMMA && isIndented) used = breakLine(outView, used, depth);
+      if (kind === COLON && isIndented) out[used++] = 0x20;
+      if (kind !== OPEN) continue;
+      while (KINDS[json[offset] as number] === SPACE) offset++;
+      if (KINDS[json[offset] as number] === CLOSE)
+        used = punctuate(out, used, json[offset++] as number, colors);
+      else if (isIndented) used = breakLine(outView, used, ++depth);
+    }
   }
+  if (offset === end) out[used++] = 0x0a;
+  Object.assign(position, { offset, depth, isInString });
+  return out.subarray(0, used);
+}
 
-  /** Copies a literal, or as much of a number as surely fits. */
-  private copyScalar(): void {
-    const { json, out } = this;
-    const end = Math.min(json.length, this.offset + MARGIN / 2);
-    let { offset, used } = this;
-    do out[used++] = json[offset++] as number;
-    while (offset < end && KINDS[json[offset] as number] === SCALAR);
-    this.offset = offset;
-    this.used = used;
-  }
+/** Writes a mark of punctuation at a position, and returns the next one. */
+function punctuate(out: Buffer, used: number, byte: number, colors: JsonColors | undefined): number {
+  const at = write(out, used, colors?.punctuation);
+  out[at] = byte;
+  return write(out, at + 1, colors?.end);
+}
 
-  private punctuate(byte: number): void {
-    this.write(this.colors?.punctuation);
-    this.out[this.used++] = byte;
-    this.offset++;
-    this.write(this.colors?.end);
-  }
+/** Writes a line feed and the indentation, and returns the next position. */
+function breakLine(outView: DataView, used: number, depth: number): number {
+  outView.setUint8(used, 0x0a);
+  const end = used + 1 + Math.min(2 * depth, MAX_INDENT);
+  // Four spaces at a time: what is written beyond the end is overwritten.
+  for (let at = used + 1; at < end; at += 4) outView.setInt32(at, 0x20202020);
+  return end;
+}
 
-  private breakLine(depth: number): void {
-    if (!this.isIndented) return;
-    const { out, outView, used } = this;
-    out[used] = 0x0a;
-    const end = used + 1 + Math.min(2 * depth, MAX_INDENT);
-    // Four spaces at a time: what is written beyond the end is overwritten.
-    for (let at = used + 1; at < end; at += 4) outView.setInt32(at, 0x20202020);
-    this.used = end;
-  }
-
-  private write(text = ''): void {
-    for (let index = 0; index < text.length; index++) this.out[this.used++] = text.charCodeAt(index);
-  }
+/** Writes a text, and returns the next position. */
+function write(out: Buffer, used: number, text = ''): number {
+  for (let index = 0; index < text.length; index++) out[used + index] = text.charCodeAt(index);
+  return used + text.length;
 }
 
 /** Returns whether a colon follows the string at `offset`. */
