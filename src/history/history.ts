@@ -106,13 +106,8 @@ export function openHistory(context: Context) {
      */
     async otherServiceOf(id: string, { href }: URL): Promise<string | undefined> {
       const known = await inTime(readRuns(), []);
-      const ids = [
-        id,
-        ...findByStart(
-          id,
-          known.map((run) => run.id),
-        ),
-      ];
+      const recorded = known.map((run) => run.id);
+      const ids = [id, ...findByStart(id, recorded)];
       const urls = known.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
       return urls.includes(href) ? undefined : urls[0];
     },
@@ -246,17 +241,21 @@ interface LogFolder {
 /** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
 async function openFolder({ path, uid }: LogFolder): Promise<string> {
   const real = join(await promises.realpath(dirname(path)), basename(path));
-  const risk = await findFolderRisk(real, uid);
-  if (risk !== undefined) throw new Error(risk);
+  await assertSafe(real, uid);
   return real;
+}
+
+/** Throws if others could have planted the files of a folder. */
+async function assertSafe(path: string, uid: number | undefined): Promise<void> {
+  const risk = await findFolderRisk(path, uid);
+  if (risk !== undefined) throw new Error(risk);
 }
 
 /** Appends records at the time `now` (ms since 1970). */
 async function appendRecords(log: LogFolder, records: readonly object[], now: number): Promise<void> {
   const { home } = log;
   if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
-  const risk = await findFolderRisk(log.path, log.uid);
-  if (risk !== undefined) throw new Error(risk);
+  await assertSafe(log.path, log.uid);
   await mkdirp(log.path, 0o700);
   const folder = await openFolder(log);
   const { O_APPEND, O_CREAT, O_WRONLY } = constants;

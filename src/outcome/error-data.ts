@@ -86,7 +86,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
       : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
-  const { runCount, runs } = rows ?? listRuns(outcomes);
+  const { runCount, runs } = rows ?? listRuns(failedOf(outcomes));
   return {
     ...joined,
     hints: resume === null ? joined.hints : [...joined.hints, ...resumeHints],
@@ -99,8 +99,12 @@ export function describeEnding(ending: CommandEnding): ErrorData {
 }
 
 /** Returns the runs that did not succeed. */
-function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'runs'> {
-  const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
+function failedOf(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
+}
+
+/** Lists runs that did not succeed. */
+function listRuns(failed: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'runs'> {
   const runs = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
     const { row, label, id = null } = outcome;
     return { row, label, id, code: factsOfOutcome(outcome).code };
@@ -116,13 +120,11 @@ function describeWork(ending: CommandEnding): ErrorData[] {
     ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
   ];
   if (whole.length > 0) return whole;
-  return runs
-    .filter((outcome) => exitOf(outcome) !== ExitCode.ok)
-    .map((outcome) => {
-      const facts = factsOfOutcome(outcome);
-      const step = facts.code === 'run-failed' ? outcome.run?.error?.step : undefined;
-      return { ...describeError(facts, ending), runId: outcome.id ?? null, step: textOrNull(step) };
-    });
+  return failedOf(runs).map((outcome) => {
+    const facts = factsOfOutcome(outcome);
+    const step = facts.code === 'run-failed' ? outcome.run?.error?.step : undefined;
+    return { ...describeError(facts, ending), runId: outcome.id ?? null, step: textOrNull(step) };
+  });
 }
 
 /** Returns what kept a run from success. */

@@ -43,10 +43,12 @@ const SUBJECTS = 'field path pointer param parameter loc property source name'.s
 /** Members whose objects and lists are searched for a message. */
 const SEARCHED = new Set([...MESSAGES, ...LISTS, 'code']);
 
+const isTextOrObject = (value: unknown) => /^(string|object)$/.test(typeof value);
+
 /** Returns the messages in an object, each once; empty if there is none. */
 function messageOf(value: Record<string, unknown>): string {
   // Excludes values such as "error": true, or a numeric status.
-  const messages = MESSAGES.map((key) => value[key]).filter((one) => /^(string|object)$/.test(typeof one));
+  const messages = MESSAGES.map((key) => value[key]).filter(isTextOrObject);
   const texts = [
     ...messages.map((message) => textsOf(isObject(message) ? [message] : message)),
     LISTS.flatMap((key) => textsOf(value[key])),
@@ -79,7 +81,7 @@ function textsOfEntry(entry: Record<string, unknown>): string[] {
 }
 
 function subjectOf(entry: Record<string, unknown>): string | undefined {
-  const found = SUBJECTS.map((key) => entry[key]).find((one) => /^(string|object)$/.test(typeof one));
+  const found = SUBJECTS.map((key) => entry[key]).find(isTextOrObject);
   if (isObject(found)) return subjectOf(found);
   return (Array.isArray(found) ? found.join('.') : (found as string | undefined)) || undefined;
 }

@@ -1,7 +1,7 @@
 /** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
 
 import type { SignalName } from '../exit-code.js';
-import type { Clock, Limits } from '../platform/context.js';
+import { type Clock, type Limits, VERSION } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import type { NetworkError, SendState } from './errors.js';
@@ -56,7 +56,6 @@ export interface Service {
   credentials: Credentials;
   /** Request headers that the user added. */
   headers: Readonly<Record<string, string>>;
-  userAgent: string;
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
@@ -83,14 +82,14 @@ export async function sendRequest(
   send: (headers: Record<string, string>) => Promise<HttpResponse>,
   request: HttpErrorInfo['request'],
 ) {
-  const { gate, events, credentials, userAgent, clock } = service;
+  const { gate, events, credentials, clock } = service;
   await gate?.acquire(signal);
   const body = 'runId' in request ? undefined : request;
   events.request(body === undefined ? 'GET' : 'POST', url.href, body?.length);
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,
-    'user-agent': userAgent,
+    'user-agent': `wfr/${VERSION}`,
     accept: 'application/json',
     // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
     'accept-encoding': 'identity',

@@ -1,5 +1,4 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
-import { basename } from 'node:path';
 import { WfrError } from '../../errors.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
@@ -33,7 +32,7 @@ export function announceAccepted(
   plan: RunPlan,
   { reporter, history, context }: Session,
 ): KnownRun {
-  const { subject, inputFiles, settings } = plan;
+  const { subject, label, settings } = plan;
   const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.
@@ -44,7 +43,6 @@ export function announceAccepted(
   if (variantsTried === 1) reporter.debug(accepted);
   else reporter.info(`${accepted}; set this flag to send one request instead of ${variantsTried}`);
   const { workflowId: workflow, inputs } = subject;
-  const label = inputFiles.map((path) => basename(path)).join(', ');
   history.recordTrigger({ id, workflow, inputs, baseUrl: settings.baseUrl.href, status, label, version });
   return { id, run, isNew: true };
 }

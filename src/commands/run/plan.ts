@@ -1,4 +1,5 @@
 /** The plan of `wfr run`: everything it needs, and what --once decides, validated before anything is sent. */
+import { basename } from 'node:path';
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -93,7 +94,8 @@ export async function planRun(
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: flags.detach === true,
     warnings: resolved.warnings,
-    inputFiles: resolved.files.map(({ path }) => path),
+    /** How the history names the run. */
+    label: resolved.files.map(({ path }) => basename(path)).join(', '),
     subject,
     subjects: flags.dryRun === true ? [] : [subject],
     triggersAgain: flags.once === undefined,

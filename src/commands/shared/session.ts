@@ -13,7 +13,7 @@ import {
   type WorkEnding,
 } from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
-import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
+import { type Context, setV8Flags } from '../../platform/context.js';
 import {
   type Interruption,
   listenForSignals,
@@ -167,9 +167,8 @@ async function open(plan: SessionPlan, interruption: Interruption, context: Cont
   const { baseUrl, proxy, tls, headers } = settings;
   const transport = openTransport({ origin: baseUrl, proxy, tls }, clock, limits);
   const events = serviceLogger(reporter);
-  const userAgent = `wfr/${VERSION}`;
   const memory = createResponseMemory();
-  const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events, memory };
+  const service = { baseUrl, transport, credentials, headers, clock, limits, events, memory };
   const stdout = openStdoutQueue(context, interruption);
   const layout = await openLayout(presentation.colorFlag, context);
   return { context, interruption, reporter, service, stdout, layout, history };

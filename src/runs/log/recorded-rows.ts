@@ -44,8 +44,16 @@ export class RecordedRows {
       case 'batch':
         this.salt = Buffer.from(event.rowSalt ?? '', 'hex');
         return;
-      case 'recorded':
-        return this.#record(event);
+      case 'recorded': {
+        const { row, key, written, place, label } = event;
+        this.#name(row, label);
+        this.keys.set(row, key);
+        if (written !== undefined) this.written.set(row, written);
+        if (place === undefined) return;
+        this.places.set(row, place);
+        this.#moved.push(row);
+        return;
+      }
       case 'intent':
         return this.#name(event.row, event.label);
       case 'copy':
@@ -58,28 +66,15 @@ export class RecordedRows {
         this.#copies = new Map();
         return;
       case 'completed':
-        return this.#complete();
+        this.completed = this.#present ?? this.completed;
+        for (const row of this.#moved.splice(0)) this.placesAtCompleted.set(row, this.places.get(row) ?? '');
+        this.copiesAtCompleted = this.#copies;
     }
-  }
-
-  #record({ row, key, written, place, label }: Event & { event: 'recorded' }): void {
-    this.#name(row, label);
-    this.keys.set(row, key);
-    if (written !== undefined) this.written.set(row, written);
-    if (place === undefined) return;
-    this.places.set(row, place);
-    this.#moved.push(row);
   }
 
   #name(row: number, label: string | undefined): void {
     this.lastRow = Math.max(this.lastRow, row);
     if (label !== undefined) this.#labels[row] = hashOf(label);
-  }
-
-  #complete(): void {
-    this.completed = this.#present ?? this.completed;
-    for (const row of this.#moved.splice(0)) this.placesAtCompleted.set(row, this.places.get(row) ?? '');
-    this.copiesAtCompleted = this.#copies;
   }
 }
 
