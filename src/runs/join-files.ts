@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { PagedArray } from './log/compact-lists.js';
+import { createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
@@ -34,7 +34,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const rows = createRowStates();
   const lines = createRowLines();
   /** The file in which each row was found first. */
-  const owners = new PagedArray<FileFacts>();
+  const owners = createPagedArray<FileFacts>();
   const mixed = new Set<string>();
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();

@@ -52,57 +52,54 @@ const SLICE = 48 * 1024;
 
 const encodedLength = (size: number) => Math.ceil(size / 3) * 4;
 
-export class TriggerBody {
-  /** In bytes. */
-  readonly length: number;
-  readonly #head: readonly Part[];
-  readonly #end = Buffer.from('}}');
-  readonly #sources: readonly Source[];
-  /** How many bytes, and how much of this body, have been handed to the socket. */
-  bytesSent = 0;
-  sendState: SendState = 'unsent';
-  /** What `chunks` has thrown. */
-  failure: unknown;
+export type TriggerBody = ReturnType<typeof createTriggerBody>;
 
-  constructor(content: TriggerContent) {
-    this.#head = buildParts(content);
-    this.#sources = this.#head.filter((part): part is Source => !(part instanceof Uint8Array));
-    this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);
-  }
+/** Returns the body of a trigger. */
+export function createTriggerBody(content: TriggerContent) {
+  const head = buildParts(content);
+  const last = Buffer.from('}}');
+  const sources = head.filter((part): part is Source => !(part instanceof Uint8Array));
+  const body = {
+    /** In bytes. */
+    length: head.reduce((sum, part) => sum + partLength(part), last.length),
+    /** Whether it has documents, which are larger in it than their files. */
+    hasDocuments: sources.length > 0,
+    /** How many bytes, and how much of this body, have been handed to the socket. */
+    bytesSent: 0,
+    sendState: 'unsent' as SendState,
+    /** What `chunks` has thrown. */
+    failure: undefined as unknown,
 
-  /** Whether it has documents, which are larger in it than their files. */
-  get hasDocuments(): boolean {
-    return this.#sources.length > 0;
-  }
-
-  /**
-   * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to withhold
-   * them; `onSent` when the socket is ready for more after them. Throws FileChangedError, FileReadError, and what
-   * `beforeLastBytes` throws.
-   */
-  async *chunks(hooks: {
-    beforeLastBytes(): Promise<void>;
-    onProgress(): void;
-    onSent(): void;
-  }): AsyncGenerator<Uint8Array, void, void> {
-    this.sendState = 'partial';
-    try {
-      for await (const chunk of packChunks(this.#head, this.length)) {
-        this.bytesSent += chunk.length;
-        yield chunk;
-        hooks.onProgress();
+    /**
+     * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to
+     * withhold them; `onSent` when the socket is ready for more after them. Throws FileChangedError, FileReadError, and
+     * what `beforeLastBytes` throws.
+     */
+    async *chunks(hooks: {
+      beforeLastBytes(): Promise<void>;
+      onProgress(): void;
+      onSent(): void;
+    }): AsyncGenerator<Uint8Array, void, void> {
+      body.sendState = 'partial';
+      try {
+        for await (const chunk of packChunks(head, body.length)) {
+          body.bytesSent += chunk.length;
+          yield chunk;
+          hooks.onProgress();
+        }
+        for (const source of sources) await source.verify();
+        await hooks.beforeLastBytes();
+      } catch (error) {
+        body.failure = error;
+        throw error;
       }
-      for (const source of this.#sources) await source.verify();
-      await hooks.beforeLastBytes();
-    } catch (error) {
-      this.failure = error;
-      throw error;
-    }
-    this.sendState = 'complete';
-    this.bytesSent += this.#end.length;
-    yield this.#end;
-    hooks.onSent();
-  }
+      body.sendState = 'complete';
+      body.bytesSent += last.length;
+      yield last;
+      hooks.onSent();
+    },
+  };
+  return body;
 }
 
 function buildParts({ fields, inputs }: TriggerContent): Part[] {

@@ -2,7 +2,7 @@
 
 import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
-import { type Input, TriggerBody } from './body.js';
+import { createTriggerBody, type Input, type TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
   interruptedTrigger,
@@ -151,7 +151,7 @@ export async function createRun(
     const earlier: Attempt[] = [];
     let isNewToken = false;
     for (;;) {
-      const body = new TriggerBody({ fields, inputs: trigger.inputs });
+      const body = createTriggerBody({ fields, inputs: trigger.inputs });
       requests++;
       const result = await sendOnce(body);
       const { run, failure } = result;

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listenForSignals } from '../../src/platform/signals.js';
-import { TriggerBody } from '../../src/service/body.js';
+import { createTriggerBody } from '../../src/service/body.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
@@ -231,7 +231,7 @@ describe('run: Ctrl-C before the request is complete', () => {
     // The signal arrives after the last document, before the closing bytes: only the body can detect this.
     const signals = new Signals();
     const commits: string[] = [];
-    const body = new TriggerBody({
+    const body = createTriggerBody({
       fields: { workflowId: 'w' },
       inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
     });

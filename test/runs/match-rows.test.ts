@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
 import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../src/runs/log/match-rows.js';
-import { RecordedRows } from '../../src/runs/log/recorded-rows.js';
+import { createRecordedRows } from '../../src/runs/log/recorded-rows.js';
 import { hasNoRun, nextAction } from '../../src/runs/log/reduce.js';
 import { createRowStates } from '../../src/runs/log/row-states.js';
 import { effort } from '../helpers/effort.js';
@@ -52,7 +52,7 @@ interface WorldRow {
 const digest = (text: string) => hash('sha256', text, 'hex').slice(0, 32);
 
 class History {
-  #recorded = new RecordedRows();
+  #recorded = createRecordedRows();
   #rows = createRowStates();
   readonly #kind: Kind;
   world: WorldRow[] = [];
@@ -215,7 +215,7 @@ class History {
 
   /** Reads the events again, as the next command does. */
   #restart(requests: number): number {
-    const [rows, recorded] = [createRowStates(), new RecordedRows()];
+    const [rows, recorded] = [createRowStates(), createRecordedRows()];
     for (const event of this.events) {
       recorded.apply(event);
       if (isRowEvent(event)) rows.apply(event);
@@ -352,7 +352,7 @@ describe('which rows are which', () => {
   test('a row that was recorded with a label and is found again takes at most 150 bytes', () => {
     const count = 50_000;
     const before = usedMemory();
-    const [recorded, rows, found] = [new RecordedRows(), createRowStates(), new FoundRows()];
+    const [recorded, rows, found] = [createRecordedRows(), createRowStates(), new FoundRows()];
     for (let row = 1; row <= count; row++) {
       const [key, place] = [digest(`key ${row}`), digest(`place ${row}`)];
       const event: Event = { event: 'recorded', row, key, place, label: `rows.csv:${row} (customer ${row})` };

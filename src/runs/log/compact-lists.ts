@@ -2,63 +2,67 @@
 
 const PAGE_SIZE = 1_024;
 
-/** Grows by pages, so that growing copies nothing and unused ranges take no memory. */
-export class PagedArray<T> {
-  readonly #pages: T[][] = [];
+/** Returns a list that grows by pages, so that growing copies nothing and unused ranges take no memory. */
+export function createPagedArray<T>() {
+  const pages: T[][] = [];
+  return {
+    get: (row: number): T | undefined => pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE],
 
-  get(row: number): T | undefined {
-    return this.#pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE];
-  }
+    set(row: number, value: T): void {
+      const index = Math.floor(row / PAGE_SIZE);
+      const page = pages[index] ?? [];
+      pages[index] = page;
+      page[row % PAGE_SIZE] = value;
+    },
 
-  set(row: number, value: T): void {
-    const index = Math.floor(row / PAGE_SIZE);
-    const page = this.#pages[index] ?? [];
-    this.#pages[index] = page;
-    page[row % PAGE_SIZE] = value;
-  }
-
-  /** Yields the rows that have a value, in order. */
-  *entries(): Generator<[row: number, value: T], void, void> {
-    for (const [index, page] of Object.entries(this.#pages))
-      for (const [offset, value] of Object.entries(page))
-        yield [Number(index) * PAGE_SIZE + Number(offset), value];
-  }
+    /** Yields the rows that have a value, in order. */
+    *entries(): Generator<[row: number, value: T], void, void> {
+      for (const [index, page] of Object.entries(pages))
+        for (const [offset, value] of Object.entries(page))
+          yield [Number(index) * PAGE_SIZE + Number(offset), value];
+    },
+  };
 }
 
 /** Bytes of a digest. */
 const SIZE = 16;
 const NONE = '0'.repeat(2 * SIZE);
 
-/** A digest for each row, 32 hexadecimal digits: a string for each would take several times the memory. */
-export class DigestList {
-  readonly #pages: Buffer[] = [];
-  /** At least the number of rows that have a digest. */
-  size = 0;
+type DigestList = ReturnType<typeof createDigestList>;
 
-  get(row: number): string | undefined {
-    const start = (row % PAGE_SIZE) * SIZE;
-    const digest = this.#pages[Math.floor(row / PAGE_SIZE)]?.toString('hex', start, start + SIZE);
-    return digest === NONE ? undefined : digest;
-  }
+/** Returns a list of a digest for each row, 32 hexadecimal digits: a string for each would take several times the memory. */
+export function createDigestList() {
+  const pages: Buffer[] = [];
+  const list = {
+    /** At least the number of rows that have a digest. */
+    size: 0,
 
-  set(row: number, digest: string): void {
-    const index = Math.floor(row / PAGE_SIZE);
-    const page = this.#pages[index] ?? Buffer.alloc(PAGE_SIZE * SIZE);
-    this.#pages[index] = page;
-    page.write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
-    this.size++;
-  }
+    get(row: number): string | undefined {
+      const start = (row % PAGE_SIZE) * SIZE;
+      const digest = pages[Math.floor(row / PAGE_SIZE)]?.toString('hex', start, start + SIZE);
+      return digest === NONE ? undefined : digest;
+    },
 
-  /** Yields the rows that have a digest, in order. */
-  *entries(): Generator<[row: number, digest: string], void, void> {
-    for (const index of Object.keys(this.#pages)) {
-      for (let offset = 0; offset < PAGE_SIZE; offset++) {
-        const row = Number(index) * PAGE_SIZE + offset;
-        const digest = this.get(row);
-        if (digest !== undefined) yield [row, digest];
+    set(row: number, digest: string): void {
+      const index = Math.floor(row / PAGE_SIZE);
+      const page = pages[index] ?? Buffer.alloc(PAGE_SIZE * SIZE);
+      pages[index] = page;
+      page.write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
+      list.size++;
+    },
+
+    /** Yields the rows that have a digest, in order. */
+    *entries(): Generator<[row: number, digest: string], void, void> {
+      for (const index of Object.keys(pages)) {
+        for (let offset = 0; offset < PAGE_SIZE; offset++) {
+          const row = Number(index) * PAGE_SIZE + offset;
+          const digest = list.get(row);
+          if (digest !== undefined) yield [row, digest];
+        }
       }
-    }
-  }
+    },
+  };
+  return list;
 }
 
 export type DigestIndex = ReturnType<typeof createDigestIndex>;

@@ -12,7 +12,7 @@ import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
-import { RecordedRows } from './recorded-rows.js';
+import { createRecordedRows } from './recorded-rows.js';
 import { createRowStates } from './row-states.js';
 
 /** Where the lines of a log go. */
@@ -38,7 +38,7 @@ export type Log = ReturnType<typeof createLog>;
 export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver = () => {}) {
   const rows = createRowStates();
   /** Which rows are which. */
-  const recorded = new RecordedRows();
+  const recorded = createRecordedRows();
   /** The rows that were sent by this process and wait for the response. */
   const awaiting = new Set<number>();
 

@@ -3,16 +3,16 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { createDigestIndex, type DigestIndex, DigestList } from './compact-lists.js';
+import { createDigestIndex, createDigestList, type DigestIndex } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
 
 /** The rows as they are now, by their positions from 0. */
 export class FoundRows {
-  readonly keys = new DigestList();
-  readonly written = new DigestList();
-  readonly places = new DigestList();
+  readonly keys = createDigestList();
+  readonly written = createDigestList();
+  readonly places = createDigestList();
   readonly lines: number[] = [];
   readonly unreadable = new Set<number>();
 

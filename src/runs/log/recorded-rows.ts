@@ -1,5 +1,5 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
-import { DigestList } from './compact-lists.js';
+import { createDigestList } from './compact-lists.js';
 import type { Event, RowRanges } from './events.js';
 
 /** The rows of a command that recorded them all. */
@@ -9,73 +9,78 @@ export interface Presence {
   places?: string | undefined;
 }
 
-export class RecordedRows {
-  /** The key of the digests. */
-  salt: Uint8Array = new Uint8Array();
-  /** By row, as the event `recorded` has them. */
-  readonly keys = new DigestList();
-  readonly written = new DigestList();
-  /** Where each row was when it was recorded last. */
-  readonly places = new DigestList();
-  /** The digest of the table, hexadecimal, when its rows were recorded last. */
-  table: string | undefined;
-  /** The largest number that a row has. */
-  lastRow = 0;
-  /** The rows that the last completed command found, where they were then, and the rows of copies by their places. */
-  completed: Presence | undefined;
-  readonly placesAtCompleted = new DigestList();
-  copiesAtCompleted: ReadonlyMap<string, number> = new Map();
+export type RecordedRows = ReturnType<typeof createRecordedRows>;
+
+/** Returns what is recorded of no rows yet. */
+export function createRecordedRows() {
   /** By row, the hash of its label: the texts would take several times the memory. */
-  readonly #labels: number[] = [];
-  /** What becomes of the last three if this command is completed. */
-  #present: Presence | undefined;
-  readonly #moved: number[] = [];
-  #copies = new Map<string, number>();
+  const labels: number[] = [];
+  /** What becomes of `completed`, and of what was so then, if this command is completed. */
+  let present: Presence | undefined;
+  const moved: number[] = [];
+  let copies = new Map<string, number>();
 
-  /** Returns whether a row is known by this label, or by none. */
-  hasLabel(row: number, label: string): boolean {
-    const known = this.#labels[row];
-    return known === undefined || known === hashOf(label);
-  }
+  const setName = (row: number, label: string | undefined) => {
+    recorded.lastRow = Math.max(recorded.lastRow, row);
+    if (label !== undefined) labels[row] = hashOf(label);
+  };
 
-  /** Applies an event. */
-  apply(event: Event): void {
-    switch (event.event) {
-      case 'batch':
-        this.salt = Buffer.from(event.rowSalt ?? '', 'hex');
-        return;
-      case 'recorded': {
-        const { row, key, written, place, label } = event;
-        this.#name(row, label);
-        this.keys.set(row, key);
-        if (written !== undefined) this.written.set(row, written);
-        if (place === undefined) return;
-        this.places.set(row, place);
-        this.#moved.push(row);
-        return;
+  const recorded = {
+    /** The key of the digests. */
+    salt: new Uint8Array() as Uint8Array,
+    /** By row, as the event `recorded` has them. */
+    keys: createDigestList(),
+    written: createDigestList(),
+    /** Where each row was when it was recorded last. */
+    places: createDigestList(),
+    /** The digest of the table, hexadecimal, when its rows were recorded last. */
+    table: undefined as string | undefined,
+    /** The largest number that a row has. */
+    lastRow: 0,
+    /** The rows that the last completed command found, where they were then, and the rows of copies by their places. */
+    completed: undefined as Presence | undefined,
+    placesAtCompleted: createDigestList(),
+    copiesAtCompleted: new Map() as ReadonlyMap<string, number>,
+
+    /** Returns whether a row is known by this label, or by none. */
+    hasLabel: (row: number, label: string) => (labels[row] ?? hashOf(label)) === hashOf(label),
+
+    /** Applies an event. */
+    apply(event: Event): void {
+      switch (event.event) {
+        case 'batch':
+          recorded.salt = Buffer.from(event.rowSalt ?? '', 'hex');
+          return;
+        case 'recorded': {
+          const { row, key, written, place, label } = event;
+          setName(row, label);
+          recorded.keys.set(row, key);
+          if (written !== undefined) recorded.written.set(row, written);
+          if (place === undefined) return;
+          recorded.places.set(row, place);
+          moved.push(row);
+          return;
+        }
+        case 'intent':
+          return setName(event.row, event.label);
+        case 'copy':
+          copies.set(event.place, event.of);
+          return;
+        case 'present':
+          present = event;
+          recorded.table = event.table;
+          // Those of a command that did not come to its end count no longer.
+          copies = new Map();
+          return;
+        case 'completed':
+          recorded.completed = present ?? recorded.completed;
+          for (const row of moved.splice(0))
+            recorded.placesAtCompleted.set(row, recorded.places.get(row) ?? '');
+          recorded.copiesAtCompleted = copies;
       }
-      case 'intent':
-        return this.#name(event.row, event.label);
-      case 'copy':
-        this.#copies.set(event.place, event.of);
-        return;
-      case 'present':
-        this.#present = event;
-        this.table = event.table;
-        // Those of a command that did not come to its end count no longer.
-        this.#copies = new Map();
-        return;
-      case 'completed':
-        this.completed = this.#present ?? this.completed;
-        for (const row of this.#moved.splice(0)) this.placesAtCompleted.set(row, this.places.get(row) ?? '');
-        this.copiesAtCompleted = this.#copies;
-    }
-  }
-
-  #name(row: number, label: string | undefined): void {
-    this.lastRow = Math.max(this.lastRow, row);
-    if (label !== undefined) this.#labels[row] = hashOf(label);
-  }
+    },
+  };
+  return recorded;
 }
 
 /** Returns a number for a text (FNV-1a). */

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
-import { PagedArray } from './compact-lists.js';
+import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
   becomeKnown,
@@ -35,7 +35,7 @@ export type RowStates = ReturnType<typeof createRowStates>;
 
 /** Returns the states of no rows yet. */
 export function createRowStates() {
-  const standings = new PagedArray<Standing<Known>>();
+  const standings = createPagedArray<Standing<Known>>();
   /** The shared objects, by what they say. */
   const sharedStandings = new Map<string, Standing<Known>>();
   const ids = new Map<number, string>();
