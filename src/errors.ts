@@ -2,7 +2,7 @@
  * What wfr expects to fail. An error has its texts for people and its facts for programs from the start, so that all of it
  * is written where the failure is found. Anything else that is thrown is an internal error.
  */
-import type { ErrorCode, SignalName } from './exit-code.js';
+import { ERROR_CODES, type ErrorCode, type SignalName } from './exit-code.js';
 
 /** A response that an error is about, unsanitized. */
 export interface ErrorResponse {
@@ -47,6 +47,13 @@ export interface Facts {
   signal?: SignalName;
   /** Where wfr itself failed, line by line. */
   stack?: readonly string[];
+}
+
+type ErrorState = 'lost' | (typeof ERROR_CODES)[ErrorCode][1];
+
+/** Returns the state that an error leaves its run in (outcome/outcome.ts). */
+export function stateOfError({ code, isLost }: Pick<Facts, 'code' | 'isLost'>): ErrorState {
+  return isLost ? 'lost' : ERROR_CODES[code][1];
 }
 
 /** The facts that an error does not have by default. */

@@ -24,6 +24,7 @@ import {
   segmentOf,
 } from './inputs-file.js';
 import { findFileLikeTexts, type Item, parseItems } from './item.js';
+import { mediaTypeOf } from './media-type.js';
 
 export interface InputArguments {
   items: readonly string[];
@@ -150,9 +151,7 @@ function openResolver(
   };
 
   const readDocument = async ({ path, mediaType: chosen }: FileSegment, paths: PathRules, raw: string) => {
-    // The table of media types is loaded only when a document needs it.
-    const { mediaTypeOf } = chosen === undefined && path !== '-' ? await import('./media-type.js') : {};
-    const mediaType = chosen ?? mediaTypeOf?.(path);
+    const mediaType = chosen ?? (path === '-' ? undefined : mediaTypeOf(path));
     if (path === '-' && mediaType === undefined)
       throw new InputError(`the media type of standard input is unknown; ${TYPE_FIX}`);
     // Opened before its media type is checked: a missing file is the more useful error.

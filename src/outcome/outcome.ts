@@ -2,8 +2,8 @@
  * How one run or row stands, as plain data, and all that follows from it: one record, one table of states. Exit code, word,
  * color and texts are functions of these, for the screen, for programs and for every report.
  */
-import type { Facts } from '../errors.js';
-import { ERROR_CODES, type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
+import { type Facts, stateOfError } from '../errors.js';
+import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
 import { hasEndedStatus, isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
@@ -87,11 +87,6 @@ export function countWords(
 /** Returns the exit of an error that ended a command. */
 export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): Exit {
   return error.signal ?? STATES[stateOfError(error)].exit;
-}
-
-/** Returns the state that an error leaves its run in. */
-export function stateOfError({ code, isLost }: Pick<Facts, 'code' | 'isLost'>): State {
-  return isLost ? 'lost' : ERROR_CODES[code][1];
 }
 
 /** Runs that are listed at most for programs. */

@@ -1,8 +1,8 @@
 /** `wfr run`: triggers a run, or finds the one that --once recorded, waits for its end, prints its output. */
-import { throwAsUnsent } from '../../errors.js';
+import { stateOfError, throwAsUnsent } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { stateOfError } from '../../outcome/outcome.js';
+import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
@@ -64,7 +64,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
   const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
   const error = await printing.then(() => undefined, factsOf);
   if (error !== undefined) session.reporter.error(error);
-  const state = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
+  const state: State = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
   const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
   return { runs, ...resumeOf(runs, plan) };

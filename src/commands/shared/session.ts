@@ -1,7 +1,7 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
 import { type LoadedCredentials, requireToken } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
-import type { Facts } from '../../errors.js';
+import { type Facts, stateOfError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { HISTORY_TIMEOUT, type History, openHistory } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -12,7 +12,7 @@ import {
   maskErrorData,
   type WorkEnding,
 } from '../../outcome/error-data.js';
-import { exitOf, exitOfError, type Subject, stateOfError } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, type Subject } from '../../outcome/outcome.js';
 import { type Context, setV8Flags } from '../../platform/context.js';
 import {
   type Interruption,

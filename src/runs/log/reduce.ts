@@ -1,6 +1,6 @@
 /** What the events of a row mean, and what to do with a row: the only place that decides both. Pure functions. */
-import { type Facts, WfrError } from '../../errors.js';
-import { endOf, type Outcome, type State, stateOfError } from '../../outcome/outcome.js';
+import { type Facts, stateOfError, WfrError } from '../../errors.js';
+import { endOf, type Outcome, type State } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
 import type { RecordedError, RowEvent } from './events.js';
 
