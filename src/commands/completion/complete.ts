@@ -12,8 +12,7 @@ import { REPORT_KINDS } from '../../report/formats.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { parseUrl } from '../../text/url.js';
-import { TOPICS } from '../help/topics.js';
-import { choicesOf, rawFlags } from '../shared/flags.js';
+import { choicesOf, rawFlags, TOPIC_NAMES } from '../shared/flags.js';
 import bash from './wfr.bash?raw';
 import fish from './wfr.fish?raw';
 import powershell from './wfr.ps1?raw';
@@ -102,7 +101,7 @@ function expectedOperand(command: Command, index: number, program: Command): Cur
   const last = registeredArguments.at(-1);
   const argument = registeredArguments[index] ?? (last?.variadic ? last : undefined);
   if (argument?.name() !== 'topic') return argument?.argChoices?.map(toCandidate) ?? argument?.name();
-  return index === 0 ? [...commandNames(program), ...[...TOPICS.keys()].map(toCandidate)] : undefined;
+  return index === 0 ? [...commandNames(program), ...TOPIC_NAMES.map(toCandidate)] : undefined;
 }
 
 function flagNames(command: Command): Candidate[] {

@@ -4,7 +4,7 @@ import skill from '../../../skills/wfr/SKILL.md?raw';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { commandPath, definedCommands } from '../shared/flags.js';
+import { commandPath, definedCommands, TOPIC_NAMES } from '../shared/flags.js';
 import { helpWidth, writeHelp } from '../shared/write-help.js';
 import { createReference, describeCommand } from './reference.js';
 import { TOPICS } from './topics.js';
@@ -31,9 +31,10 @@ export async function help(
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
   } else {
-    const text = command === undefined ? TOPICS.get(name)?.(helpWidth(stdout)) : commandHelp(command);
+    const topic = TOPIC_NAMES.find((candidate) => candidate === name);
+    const text = command ? commandHelp(command) : topic && TOPICS[topic](helpWidth(stdout));
     if (text === undefined) {
-      const names = [...commands.map(commandPath), ...TOPICS.keys()];
+      const names = [...commands.map(commandPath), ...TOPIC_NAMES];
       throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);
     }
     await writeHelp(text, program.opts().color, stdout, context);

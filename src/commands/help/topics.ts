@@ -1,7 +1,7 @@
 /** The help topics of `wfr help <topic>`. */
 import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { layOutTerms } from '../../text/wrap.js';
-import { EXAMPLE_ID } from '../shared/flags.js';
+import { EXAMPLE_ID, type TOPIC_NAMES } from '../shared/flags.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -96,8 +96,8 @@ Example:
 `;
 
 /** Topics by name. */
-export const TOPICS: ReadonlyMap<string, Topic> = new Map([
-  ['inputs', inputs],
-  ['exit-codes', exitCodes],
-  ['environment', environment],
-]);
+export const TOPICS: Readonly<Record<(typeof TOPIC_NAMES)[number], Topic>> = {
+  inputs,
+  'exit-codes': exitCodes,
+  environment,
+};

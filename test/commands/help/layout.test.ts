@@ -1,11 +1,11 @@
 /** The help on a terminal: it fits the window, and its headings are bold. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { TOPICS } from '../../../src/commands/help/topics.js';
+import { TOPIC_NAMES } from '../../../src/commands/shared/flags.js';
 import { runCli } from '../../helpers/cli.js';
 import { COMMANDS } from '../../helpers/commands.js';
 
-const ALL = ['', ...COMMANDS, ...TOPICS.keys()].map((words) => ['help', ...words.split(' ')].filter(Boolean));
+const ALL = ['', ...COMMANDS, ...TOPIC_NAMES].map((words) => ['help', ...words.split(' ')].filter(Boolean));
 
 const onTerminal = async (
   args: readonly string[],
