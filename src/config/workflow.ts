@@ -8,14 +8,12 @@ import { isUuid } from '../text/url.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
-/** Resolves the field that carries the workflow's id. Throws UsageError. */
-export function resolveWorkflowIdField(sources: ServiceSources): WorkflowIdFieldChoice {
-  return resolveSetting('workflowIdField', sources)?.text as WorkflowIdFieldChoice;
-}
-
-/** Returns whether a trigger may be sent again after a 503 with Retry-After. */
-export function mayResend503(sources: ServiceSources): boolean {
-  return isOn(resolveSetting('resend503', sources));
+/** Resolves the field that carries the workflow's id, and whether a trigger is sent again after a 503. Throws UsageError. */
+export function resolveTriggerSettings(sources: ServiceSources) {
+  return {
+    field: resolveSetting('workflowIdField', sources)?.text as WorkflowIdFieldChoice,
+    resend503: isOn(resolveSetting('resend503', sources)),
+  };
 }
 
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;

@@ -33,11 +33,9 @@ export function describeSystemError(error: unknown): string {
 
 /** The result is known but could not be written; `what` names the part. */
 export class OutputError extends WfrError {
-  constructor(
-    override readonly cause: Error,
-    what = 'the result',
-    further: FurtherFacts = {},
-  ) {
-    super('output-not-written', [`cannot write ${what}: ${describeSystemError(cause)}`], further);
+  declare readonly cause: Error;
+
+  constructor(cause: Error, what = 'the result', further: FurtherFacts = {}) {
+    super('output-not-written', [`cannot write ${what}: ${describeSystemError(cause)}`], further, { cause });
   }
 }

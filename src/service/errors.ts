@@ -174,8 +174,10 @@ export class UnreadableResponseError extends WfrError {
 
 /** A trigger that certainly created no run. */
 export class NotTriggeredError extends WfrError {
+  declare readonly cause: NetworkError | HttpError;
+
   constructor(
-    override readonly cause: NetworkError | HttpError,
+    cause: NetworkError | HttpError,
     readonly sendState: SendState,
     attempts: number,
     /** Share of the body that was handed to the socket, 0 to 1. */
@@ -191,14 +193,19 @@ export class NotTriggeredError extends WfrError {
       retryAfter === undefined
         ? []
         : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
-    super('not-triggered', [...summary.map((line) => line + position + tries), 'no run was created'], {
-      serverMessage,
-      hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
-      attempts,
-      createdNothing: true,
-      isTemporary,
-      response,
-    });
+    super(
+      'not-triggered',
+      [...summary.map((line) => line + position + tries), 'no run was created'],
+      {
+        serverMessage,
+        hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
+        attempts,
+        createdNothing: true,
+        isTemporary,
+        response,
+      },
+      { cause },
+    );
   }
 }
 

@@ -8,9 +8,8 @@ import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-set
 import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
-  mayResend503,
+  resolveTriggerSettings,
   resolveWorkflowId,
-  resolveWorkflowIdField,
   workflowNames,
 } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
@@ -67,7 +66,7 @@ export async function planBatch(
     workflowId: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
     presentation: () => decidePresentation(flags, context),
-    field: () => resolveWorkflowIdField(sources),
+    sending: () => resolveTriggerSettings(sources),
     credentials: () => loadCredentials(sources),
     defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
@@ -111,7 +110,6 @@ export async function planBatch(
     patterns,
     results,
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
-    resend503: mayResend503(sources),
     subjects: [{ id: undefined, workflowId }],
     triggersAgain: flags.results === '-',
     failFast,

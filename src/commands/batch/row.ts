@@ -56,10 +56,10 @@ export function rowRunner(
 ) {
   const { context, interruption, reporter, service, history } = session;
   const { secrets } = context;
-  const { workflowId, resend503 } = plan;
+  const { workflowId, sending } = plan;
   const baseUrl = service.baseUrl.href;
   /** The spelling of the workflow's field that the service has accepted. */
-  let field: Trigger['field'] = plan.field;
+  let field: Trigger['field'] = sending.field;
   /** How many rows that were never sent may still be sent. */
   let left = plan.limit;
   let turn: Promise<unknown> = Promise.resolve();
@@ -145,7 +145,7 @@ export function rowRunner(
       return undefined;
     });
     const created = await gate.send(() =>
-      createRun({ workflowId, inputs, field, resend503 }, service, interruption, record),
+      createRun({ ...sending, workflowId, inputs, field }, service, interruption, record),
     );
     counts.triggered++;
     field = created.variant;

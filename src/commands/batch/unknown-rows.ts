@@ -7,7 +7,6 @@ import {
   type Again,
   hasNoRun,
   isSelected,
-  parseRowSelection,
   ROW_STATES,
   type RowSelection,
   shownState,
@@ -61,6 +60,15 @@ export function parseSelection(
   throw new UsageError([
     `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all ${rows} rows`,
   ]);
+}
+
+/** Parses row numbers and ranges, from 1 and separated by commas; returns undefined for anything else. */
+function parseRowSelection(text: string): RowSelection | undefined {
+  const ranges = text.split(',').map((part) => {
+    const [, first = '', last = first] = /^\s*(\d{1,15})(?:-(\d{1,15}))?\s*$/.exec(part) ?? [];
+    return [Number(first), Number(last)] as const;
+  });
+  return ranges.every(([first, last]) => first >= 1 && first <= last) ? ranges : undefined;
 }
 
 /**

@@ -4,9 +4,9 @@ import skill from '../../../skills/wfr/SKILL.md?raw';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { commandPath, definedCommands, TOPIC_NAMES } from '../shared/flags.js';
+import { commandPath, TOPIC_NAMES } from '../shared/flags.js';
 import { helpWidth, writeHelp } from '../shared/write-help.js';
-import { createReference, describeCommand } from './reference.js';
+import { createReference, definedCommands, describeCommand } from './reference.js';
 import { TOPICS } from './topics.js';
 
 export interface HelpFlags {

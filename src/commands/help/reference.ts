@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/context.js';
-import { choicesOf, commandPath, definedCommands } from '../shared/flags.js';
+import { choicesOf, commandPath } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 
 /** Plain data, whose members are the format of `wfr help --json`; JSON has none that are undefined. */
@@ -28,6 +28,12 @@ export function createReference(program: Command) {
       exitCodes: exit === 'signal' ? Object.values(SIGNAL_EXIT_CODES) : [exit],
     })),
   };
+}
+
+/** Returns the commands of a program, each before those that it consists of. */
+export function definedCommands(program: Command): readonly Command[] {
+  const commands = program.createHelp().visibleCommands(program);
+  return commands.flatMap((command) => [command, ...command.commands]);
 }
 
 /** Returns the reference of one command. */

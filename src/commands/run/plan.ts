@@ -5,12 +5,7 @@ import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import {
-  findDeclaredWorkflow,
-  mayResend503,
-  resolveWorkflowId,
-  resolveWorkflowIdField,
-} from '../../config/workflow.js';
+import { findDeclaredWorkflow, resolveTriggerSettings, resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
@@ -59,7 +54,7 @@ export async function planRun(
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
-  const { id, field, resolved, ...plan } = await collectUsageErrors({
+  const { id, sending, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
     format: () => parseRunFormat(flags),
@@ -67,7 +62,7 @@ export async function planRun(
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocuments(flags, context),
-    field: () => resolveWorkflowIdField(sources),
+    sending: () => resolveTriggerSettings(sources),
     credentials: () => loadCredentials(sources),
     reports: () => reports.open(),
     resolved: () =>
@@ -84,14 +79,13 @@ export async function planRun(
     // Closed if another step fails.
     resolved: () => resolved,
     files: () => assertDistinctFiles(files),
-    headers: () => assertOneBody(plan.settings.headers, field),
+    headers: () => assertOneBody(plan.settings.headers, sending.field),
   });
-  const resend503 = mayResend503(sources);
   const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,
     flags,
-    trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
+    trigger: { workflowId: id, inputs: resolved.inputs, ...sending },
     detached: flags.detach === true,
     warnings: resolved.warnings,
     /** How the history names the run. */

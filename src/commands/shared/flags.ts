@@ -167,12 +167,6 @@ export function choicesOf(help: string): string[] | undefined {
   return list?.split(/, | or /);
 }
 
-/** Returns the commands of a program, each before those that it consists of. */
-export function definedCommands(program: Command): readonly Command[] {
-  const commands = program.createHelp().visibleCommands(program);
-  return commands.flatMap((command) => [command, ...command.commands]);
-}
-
 /** Returns the words that name a command: `run`, or `config show`. */
 export function commandPath(command: Command): string {
   const { parent } = command;
