@@ -1,7 +1,7 @@
 /** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
 
 import type { SignalName } from '../exit-code.js';
-import { type Clock, type Limits, VERSION } from '../platform/context.js';
+import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import type { NetworkError, SendState } from './errors.js';
@@ -89,7 +89,6 @@ export async function sendRequest(
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,
-    'user-agent': `wfr/${VERSION}`,
     accept: 'application/json',
     // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
     'accept-encoding': 'identity',

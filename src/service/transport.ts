@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import { WfrError } from '../errors.js';
-import type { Clock, Limits } from '../platform/context.js';
+import { type Clock, type Limits, VERSION } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { connector, type Route } from './connect.js';
@@ -76,7 +76,8 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   ): Promise<HttpResponse> => {
     try {
       connection.head?.expectNext();
-      connection.client.dispatch(request, reader);
+      const headers = { ...request.headers, 'user-agent': `wfr/${VERSION}` };
+      connection.client.dispatch({ ...request, headers }, reader);
       return await reader.response();
     } catch (error) {
       const failure = toNetworkError(error, host, fallback());
