@@ -54,16 +54,17 @@ export async function openTable(
   const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
   const { delimiter, file, within } = await collectUsageErrors({
     delimiter: () => parseDelimiter(flags.delimiter),
-    file: () => openRereadable(path, context, signal).catch(throwRowsError),
+    file: () =>
+      openRereadable(path, context, signal).catch((error) => {
+        throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
+      }),
     within: () => openBoundary(flags, base, context),
   });
   try {
-    const name = path === '-' ? 'standard input' : path;
-    const { open } = file;
     const table = await tableOfFile({
-      name,
+      name: path === '-' ? 'standard input' : path,
       paths: { base, within },
-      open,
+      open: file.open,
       delimiter,
       mustHaveDelimiter: true,
       labelColumn: flags.label,
@@ -71,13 +72,8 @@ export async function openTable(
     return { table, close: file.close };
   } catch (error) {
     await file.close();
-    return throwRowsError(error);
+    throw error;
   }
-}
-
-function throwRowsError(error: unknown): never {
-  if (!(error instanceof InputError)) throw error;
-  throw new UsageError([`--rows ${error.message}`]);
 }
 
 /** Returns the boundary of a table in the folder `base`, and in that of --files-under. Throws UsageError. */
