@@ -9,7 +9,7 @@ import { delimiter } from 'node:path';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SignalName } from '../exit-code.js';
-import { SecretMask } from '../text/secret-mask.js';
+import { createSecretMask, type SecretMask } from '../text/secret-mask.js';
 import {
   type ExecOptions,
   type ExecResult,
@@ -95,7 +95,7 @@ export type Context = ReturnType<typeof processContext>;
 export function processContext() {
   // NO_COLOR has the last word; with both, Node prints a warning of its own over the live line.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
-  const secrets = new SecretMask();
+  const secrets = createSecretMask();
   return {
     // Getters are evaluated only when used: these have side effects or can fail.
     get stdin(): NodeJS.ReadableStream & { isTTY?: boolean } {

@@ -47,66 +47,72 @@ interface Secret {
   isPossible: boolean;
 }
 
-export class SecretMask {
-  readonly #secrets = new Map<string, Secret>();
+export type SecretMask = ReturnType<typeof createSecretMask>;
+
+/** Returns a mask that knows no secret yet. */
+export function createSecretMask() {
+  const secrets = new Map<string, Secret>();
+  return {
+    add,
+    mask,
+
+    /** Adds what may be a secret or not, such as the value of a header. Words and numbers are not. */
+    addPossible(raw: string | undefined): void {
+      if (raw !== undefined && !ORDINARY.test(raw) && !secrets.has(raw)) add(raw, '(hidden)', true);
+    },
+
+    /** Keeps an id, or a part of a command line, as it is: what may be a secret and is part of it is none. */
+    keep(text: string): void {
+      for (const [raw, { isPossible }] of secrets) if (isPossible && text.includes(raw)) secrets.delete(raw);
+    },
+
+    /** Masks a stream of text (UTF-8), whose chunks may divide a secret. */
+    *maskChunks(chunks: Iterable<string | Uint8Array>): Generator<string | Uint8Array, void, void> {
+      if (secrets.size === 0) {
+        yield* chunks;
+        return;
+      }
+      const longest = Math.max(...[...secrets.keys()].map(({ length }) => length));
+      const heldBack = (longest + 1) * MAX_ENCODING;
+      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+      let pending = '';
+      for (const chunk of chunks) {
+        pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+        if (pending.length < BLOCK_SIZE + heldBack) continue;
+        let cut = pending.length - heldBack;
+        if (/[\udc00-\udfff]/.test(pending.charAt(cut))) cut++;
+        const matches = find(pending);
+        for (const { start, end } of matches) if (start < cut) cut = Math.max(cut, end);
+        yield replace(
+          pending.slice(0, cut),
+          matches.filter(({ start }) => start < cut),
+        );
+        pending = pending.slice(cut);
+      }
+      yield mask(pending + decoder.decode());
+    },
+  };
 
   /** Adds a secret, which is replaced by `label` from now on; ignores one that is too short. */
-  add(raw: string | undefined, label: string, isPossible = false): void {
+  function add(raw: string | undefined, label: string, isPossible = false): void {
     if (raw === undefined || raw.length < MIN_LENGTH) return;
     // Parts of a secret may look like escapes, which a text may or may not have escaped in turn.
     const texts = new Set([...viewsOf(raw).map(({ text }) => text), raw.replaceAll('\\', '')]);
     const patterns = [...texts].filter(({ length }) => length >= MIN_REST);
-    this.#secrets.set(raw, { label, patterns, isPossible });
-  }
-
-  /** Adds what may be a secret or not, such as the value of a header. Words and numbers are not. */
-  addPossible(raw: string | undefined): void {
-    if (raw !== undefined && !ORDINARY.test(raw) && !this.#secrets.has(raw)) this.add(raw, '(hidden)', true);
-  }
-
-  /** Keeps an id, or a part of a command line, as it is: what may be a secret and is part of it is none. */
-  keep(text: string): void {
-    for (const [raw, { isPossible }] of this.#secrets)
-      if (isPossible && text.includes(raw)) this.#secrets.delete(raw);
+    secrets.set(raw, { label, patterns, isPossible });
   }
 
   /** Returns the text with every secret replaced. */
-  mask(text: string): string {
-    return replace(text, this.#find(text));
-  }
-
-  /** Masks a stream of text (UTF-8), whose chunks may divide a secret. */
-  *maskChunks(chunks: Iterable<string | Uint8Array>): Generator<string | Uint8Array, void, void> {
-    if (this.#secrets.size === 0) {
-      yield* chunks;
-      return;
-    }
-    const longest = Math.max(...[...this.#secrets.keys()].map(({ length }) => length));
-    const heldBack = (longest + 1) * MAX_ENCODING;
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-    let pending = '';
-    for (const chunk of chunks) {
-      pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-      if (pending.length < BLOCK_SIZE + heldBack) continue;
-      let cut = pending.length - heldBack;
-      if (/[\udc00-\udfff]/.test(pending.charAt(cut))) cut++;
-      const matches = this.#find(pending);
-      for (const { start, end } of matches) if (start < cut) cut = Math.max(cut, end);
-      yield replace(
-        pending.slice(0, cut),
-        matches.filter(({ start }) => start < cut),
-      );
-      pending = pending.slice(cut);
-    }
-    yield this.mask(pending + decoder.decode());
+  function mask(text: string): string {
+    return replace(text, find(text));
   }
 
   /** Returns the secrets in a text, in order. */
-  #find(text: string): Match[] {
-    if (this.#secrets.size === 0) return [];
+  function find(text: string): Match[] {
+    if (secrets.size === 0) return [];
     const found: Match[] = [];
     for (const view of viewsOf(text))
-      for (const [raw, { label, patterns }] of this.#secrets)
+      for (const [raw, { label, patterns }] of secrets)
         for (const pattern of patterns)
           for (const [from, to] of search(view.text, pattern)) {
             const start = view.starts?.[from] ?? from;

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SecretMask } from '../../src/text/secret-mask.js';
+import { createSecretMask } from '../../src/text/secret-mask.js';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_PORT } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -400,7 +400,7 @@ describe('the token, a header and the proxy password', () => {
         '\\'.repeat(50_000),
         '&#'.repeat(20_000),
       ];
-      const mask = new SecretMask();
+      const mask = createSecretMask();
       mask.add(token, '(the token)');
       const elapsed = startTimer();
       for (const text of texts) expect(mask.mask(text)).not.toContain(token.slice(0, 8));

@@ -13,7 +13,7 @@ import {
   openOutput,
 } from '../../src/platform/context.js';
 import { exec } from '../../src/platform/exec.js';
-import { SecretMask } from '../../src/text/secret-mask.js';
+import { createSecretMask } from '../../src/text/secret-mask.js';
 import { afterEachFile } from './clean-up.js';
 import { VirtualClock } from './clock.js';
 import { LACKS } from './system.js';
@@ -102,7 +102,7 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
     Object.assign(stdout, terminalMembers(options.stdoutTerminal, stdout));
   const signals = options.signals ?? new Signals();
   const { stdin = '', clock = new VirtualClock() } = options;
-  const secrets = new SecretMask();
+  const secrets = createSecretMask();
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout: openOutput(stdout, true),

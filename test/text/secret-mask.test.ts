@@ -1,7 +1,7 @@
 /** The mask of secrets: any encoding, any division into chunks. */
 
 import { describe, expect, test } from 'vitest';
-import { SecretMask } from '../../src/text/secret-mask.js';
+import { createSecretMask } from '../../src/text/secret-mask.js';
 import { effort } from '../helpers/effort.js';
 import fc from '../helpers/properties.js';
 
@@ -30,7 +30,7 @@ describe('property: masked secrets', () => {
   test('property: a secret is masked in any encoding, and the text around it stays', () => {
     fc.assert(
       fc.property(ascii, fc.constantFrom(...encodings), (secret, encode) => {
-        const mask = new SecretMask();
+        const mask = createSecretMask();
         mask.add(secret, '(the token)');
         const masked = mask.mask(`é before ${encode(secret)} after é`);
         expect(masked).toBe('é before (the token) after é');
@@ -43,7 +43,7 @@ describe('property: masked secrets', () => {
     fc.assert(
       fc.property(fc.nat(200_000), fc.nat(4), fc.integer({ min: 1, max: 70_000 }), (at, encoding, size) => {
         const secret = 'Abc/def"0123456789';
-        const mask = new SecretMask();
+        const mask = createSecretMask();
         mask.add(secret, '(hidden)');
         const whole = `${'é'.repeat(at / 2)}${encodings[encoding]?.(secret)}${'x'.repeat(100_000)}`;
         const bytes = Buffer.from(whole);
@@ -60,7 +60,7 @@ describe('property: masked secrets', () => {
   });
 
   test('mask: what is left of a secret where the text was cut is masked, also after half an escape', () => {
-    const mask = new SecretMask();
+    const mask = createSecretMask();
     mask.add('s3cret/token-4711', '(the token)');
     for (const rest of [
       's3cr',
@@ -76,7 +76,7 @@ describe('property: masked secrets', () => {
   });
 
   test('mask: a secret of fewer than 8 characters stays, as it would match ordinary words', () => {
-    const mask = new SecretMask();
+    const mask = createSecretMask();
     mask.add('run', '(hidden)');
     expect(mask.mask('run 1')).toBe('run 1');
   });

@@ -1,7 +1,7 @@
 /** The live line on a terminal. */
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { SecretMask } from '../../../src/text/secret-mask.js';
+import { createSecretMask } from '../../../src/text/secret-mask.js';
 import { PLAIN } from '../../../src/view/presentation.js';
 import {
   type BatchCounts,
@@ -26,7 +26,7 @@ function openAt0<T>(show: (tools: ProgressTools) => T) {
   const opened = show({
     clock: Object.assign(new VirtualClock(), { monotonic: () => 0 }),
     style: PLAIN,
-    secrets: new SecretMask(),
+    secrets: createSecretMask(),
     open(shown) {
       progress = shown;
       return { changed() {}, updated() {}, stop() {} };
