@@ -3,6 +3,8 @@ import { Argument } from 'commander';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry } from '../shared/flags.js';
 
+const load = () => import('./complete.js');
+
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const COMPLETION: CommandEntry = {
@@ -24,7 +26,7 @@ Examples, with the startup file of each shell:
       .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
   },
   async run(command, context) {
-    const { SCRIPTS } = await import('./complete.js');
+    const { SCRIPTS } = await load();
     await context.stdout.write(SCRIPTS[command.args[0] as (typeof SHELLS)[number]]);
     return ExitCode.ok;
   },
@@ -39,7 +41,7 @@ export const COMPLETE: CommandEntry = {
     command.argument('[shell]').argument('[word...]').allowUnknownOption();
   },
   async run(command, context) {
-    const { complete } = await import('./complete.js');
+    const { complete } = await load();
     const [shell, ...words] = command.args;
     return complete(words, command.parent ?? command, shell !== 'bash', context);
   },

@@ -7,6 +7,9 @@ import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform
 import type { Report } from '../../report/destination.js';
 import type { ReportFlags } from './output-flags.js';
 
+/** Most commands write none. */
+const loadReports = () => import('../../report/reports.js');
+
 export type RequestedReports = ReturnType<typeof requestedReports>;
 
 /** Returns the reports that flags request, which are still to be opened. */
@@ -17,7 +20,7 @@ export function requestedReports(flags: ReportFlags, context: Context) {
     /** Opens all reports. Throws UsageError with every problem. */
     async open(): Promise<void> {
       if (requested === undefined) return;
-      const { openReports } = await import('../../report/reports.js');
+      const { openReports } = await loadReports();
       await collectUsageErrors({
         files: () => assertDistinctFiles(reportFiles(flags, context)),
         // Assigned at once, so that close() closes them if another check fails.
@@ -30,7 +33,7 @@ export function requestedReports(flags: ReportFlags, context: Context) {
     /** Writes the reports; that of a command which ran nothing is its error, as JSON. Returns why some were not written. */
     async write(result: CommandResult): Promise<readonly unknown[]> {
       if (requested === undefined) return [];
-      const { writeErrorReports, writeReports } = await import('../../report/reports.js');
+      const { writeErrorReports, writeReports } = await loadReports();
       if (reports.length > 0 && result.runs.length > 0) return writeReports(reports, result);
       if (result.error === undefined) return [];
       const others = [results, once].flatMap((file) => namedFile(file, file, context));

@@ -11,7 +11,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
-import { createOwnership, followsTornLine, isClaim, type Owner } from './lock.js';
+import { createOwnership, isClaim, type Owner } from './lock.js';
 
 // The members of each event
 
@@ -237,7 +237,7 @@ export async function decodeEvents(
   const decode = (line: Line) => {
     const members = parseLine(line.bytes);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
-    if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
+    if (unreadable !== undefined && !(isClaim(members) && members.torn === true)) throw unreadable;
     unreadable = undefined;
     const problem = findProblem(members);
     if (problem !== undefined) {

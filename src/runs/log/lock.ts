@@ -214,11 +214,6 @@ export function createOwnership() {
   };
 }
 
-/** Returns whether a line is a claim that marks the line before it as possibly incomplete. */
-export function followsTornLine(line: unknown): boolean {
-  return isClaim(line) && line.torn === true;
-}
-
 /** Returns whether a value has the members of a claim. */
 export function isClaim(value: unknown): value is Claim {
   const { owner, file, after } = (value ?? {}) as Partial<Claim>;
