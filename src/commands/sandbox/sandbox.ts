@@ -95,8 +95,13 @@ async function serve(settings: Settings, examples: string, context: Context): Pr
   await writeLine(head, context);
   await context.stdout.write(formatAssignments(settings, context));
   await context.stderr.write(`To try it there:\n${examples}`);
-  return ended.finally(release);
+  const end = await ended.finally(release);
+  // After the ^C that a terminal echoes.
+  if (context.stderr.isTerminal) await writeLine(`\n${ENDED}`, context);
+  return end;
 }
+
+const ENDED = 'The sandbox has ended, and so have its runs.';
 
 async function runCommand(
   program: string,
@@ -125,7 +130,7 @@ async function runCommand(
       throw new UsageError([`${name} cannot be started: ${describeSystemError(error)}`]);
     });
     const end = await child.exited;
-    if (isShown) await writeLine('The sandbox has ended, and so have its runs.', context);
+    if (isShown) await writeLine(ENDED, context);
     // Another signal as a shell reports it.
     return typeof end === 'number' || end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP'
       ? end

@@ -125,6 +125,17 @@ describe('--from-profile', () => {
     );
   });
 
+  test('wfr sandbox: on a terminal, Ctrl-C ends it with a line that says so', async () => {
+    const signals = new Signals();
+    const { stderr, exitCode } = await runCli(['sandbox'], {
+      signals,
+      terminal: 80,
+      onOutput: (text) => text.includes('All workflows') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr).toMatch(/--list.*\n\nThe sandbox has ended, and so have its runs\.\n$/);
+  });
+
   test('wfr sandbox --from-profile: the settings to paste and the command that lists its workflows name the profile', async () => {
     const signals = new Signals();
     const { stdout, stderr } = await runCli(['sandbox', ...FLAGS], {
