@@ -149,6 +149,14 @@ export function nameOf({ label, id, workflowId }: Outcome): string {
   return sanitize(label ?? id ?? workflowId ?? 'unknown');
 }
 
+const TABLE = /^.*?:(?=\d+(?: \(|$))/s;
+
+/** Returns the table of a row by its label, such as `rows.csv:` of `rows.csv:12 (ACME)`; empty if it has none. */
+export const tableOf = (label: string) => TABLE.exec(label)?.[0] ?? '';
+
+/** Returns the label of a row without its table, such as `line 12 (ACME)`; one without a table is left unchanged. */
+export const withoutTable = (label: string) => label.replace(TABLE, 'line ');
+
 /** Returns the last known status, sanitized; empty if no run was seen. */
 export function statusOf({ run }: Pick<Outcome, 'run'>): string {
   return run === undefined ? '' : statusText(run);

@@ -1,11 +1,11 @@
 /** The closing block of a batch: how many rows ended how, why, and what to do next. */
 
 import type { ErrorCode } from '../exit-code.js';
-import { type State, wordOf } from '../outcome/outcome.js';
+import { type State, tableOf, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
-import { type Style, wordPaint } from './presentation.js';
+import { type NextStep, type Style, stepLines, wordPaint } from './presentation.js';
 
 /** Why some rows have a state. */
 interface StateReason {
@@ -18,12 +18,6 @@ interface StateReason {
   message: string;
   /** The labels of the first 20 rows. */
   rows: readonly string[];
-}
-
-/** What to do next, and the command for it, if there is one. */
-export interface NextStep {
-  text: string;
-  command?: string;
 }
 
 export interface BatchSummary {
@@ -86,7 +80,7 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
 
 /** Returns labels such as `rows.csv:2`, `3 (ACME)`: the table of the first is not repeated. */
 function withoutRepeatedTable([first = '', ...others]: readonly string[]): string[] {
-  const [table = ''] = /^.*?:(?=\d+( \(|$))/.exec(first) ?? [];
+  const table = tableOf(first);
   return [first, ...others.map((label) => (label.startsWith(table) ? label.slice(table.length) : label))];
 }
 
@@ -94,13 +88,4 @@ function moreReasons(reasons: readonly StateReason[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
   return [`  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}`];
-}
-
-/** A command that does not fit beside its text is on a line of its own, which the terminal wraps, so that it can be copied. */
-function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
-  if (command === undefined) return wrapLines([text], width);
-  const isLong = width > 0 && text.length + 2 + command.length > width;
-  return isLong
-    ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
-    : [`${text}: ${style.bold(command)}`];
 }

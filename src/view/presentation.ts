@@ -3,6 +3,7 @@ import { UsageError } from '../errors.js';
 import { endOf, WORDS } from '../outcome/outcome.js';
 import type { Context, Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
+import { wrapLines } from '../text/wrap.js';
 
 export interface PresentationFlags {
   quiet?: boolean;
@@ -153,4 +154,22 @@ export function statusPaint(status: string | undefined, style: Style): Paint {
   if (status === 'RUNNING') return style.warning;
   const end = endOf(status);
   return end === undefined ? style.dim : wordPaint(end, style);
+}
+
+/** What to do next, and the command for it, if there is one. */
+export interface NextStep {
+  text: string;
+  command?: string;
+}
+
+/**
+ * Returns the lines of a step. A command that does not fit beside its text is on a line of its own, which the terminal wraps,
+ * so that it can be copied.
+ */
+export function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
+  if (command === undefined) return wrapLines([text], width);
+  const isLong = width > 0 && text.length + 2 + command.length > width;
+  return isLong
+    ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
+    : [`${text}: ${style.bold(command)}`];
 }

@@ -10,7 +10,15 @@ import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { errorText } from './errors/print-error.js';
-import { createStyle, LIVE_MARGIN, type Paint, type Presentation } from './presentation.js';
+import {
+  createStyle,
+  LIVE_MARGIN,
+  type NextStep,
+  type Paint,
+  PLAIN,
+  type Presentation,
+  stepLines,
+} from './presentation.js';
 import type {
   BatchCounts,
   BatchProgress,
@@ -40,8 +48,8 @@ export async function openReporter(
   const printed = new Set<string>();
   let runs: RunsProgress | undefined;
   let stopPainter = () => {};
-  /** The last line of `continuation`. */
-  let lastContinuation = '';
+  /** The last command of `continuation`. */
+  let lastContinuation: string | undefined;
   /** Why a request is sent again, if the last line says so. */
   let causeOnLastLine = '';
 
@@ -81,10 +89,11 @@ export async function openReporter(
   }
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
-  function continuation(text: string, { isDim = false } = {}): void {
+  function continuation(step: NextStep, { isDim = false } = {}): void {
+    const text = stepLines(step, isDim ? PLAIN : style, stderr.columns).join('\n');
     // On a terminal nothing but the live line, which is gone, came after it.
-    if (!canContinue || (live && lastContinuation === text)) return;
-    if (!isDim || !quiet) lastContinuation = text;
+    if (!canContinue || (live && lastContinuation === step.command)) return;
+    if (!isDim || !quiet) lastContinuation = step.command;
     if (isDim) info(style.dim(text));
     else notice(text);
   }
@@ -167,16 +176,17 @@ export async function openReporter(
       if (causeOnLastLine === '') info(`Waiting for ${host}`);
     },
 
-    /** Prints the id of a run, with `detail`. */
+    /** Prints the id of a run, with ` detail`, below it where the window is too narrow. */
     run(id: string, detail: string): void {
-      notice(`Run ${style.bold(sanitize(id))}${sanitize(detail)}`);
+      const isWide = live && `Run ${id}${detail}`.length > stderr.columns;
+      notice(`Run ${style.bold(sanitize(id))}${isWide ? '\n ' : ''}${sanitize(detail)}`);
     },
 
     /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
-    resumable(watch: string, isWatched: boolean): void {
-      const text = `To watch it: ${watch}`;
+    resumable(command: string, isWatched: boolean): void {
+      const text = `To watch it: ${command}`;
       const isBelow = isWatched && live && text.length <= stderr.columns - LIVE_MARGIN;
-      if (!isBelow) continuation(text, { isDim: true });
+      if (!isBelow) continuation({ text: 'To watch it', command }, { isDim: true });
       else if (canContinue) runs?.resumable(text);
     },
 

@@ -2,7 +2,7 @@
 
 import textWidth from 'string-width';
 import type { PastRun } from '../history/history.js';
-import { statusText, stepsOf } from '../outcome/outcome.js';
+import { statusText, stepsOf, withoutTable } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
@@ -42,7 +42,7 @@ export function layOutTable<Row>(
   const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
     const cells = shown.map((column, index) => {
       const { text, paint = (plain: string) => plain } = cell(column);
-      const cut = cutText(text, column.width, column.isCutAtStart && !text.startsWith(LINE));
+      const cut = cutText(text, column.width, column.isCutAtStart && !text.startsWith('line '));
       const isLast = index === shown.length - 1;
       return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
@@ -91,11 +91,6 @@ function cutText(text: string, width: number, atStart = false): string {
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
 export { textWidth };
-
-const LINE = 'line ';
-
-/** Returns the label of a row without the name of its table: `line 12 (ACME)`; other labels are left unchanged. */
-export const withoutTable = (label: string) => label.replace(/^.*:(?=\d+( \(|$))/, LINE);
 
 /** The columns that a workflow and a label need. */
 const ROOM_FOR_BOTH = 60;

@@ -105,8 +105,8 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   }
   if (severalRuns) return;
   if (canResume(outcome)) {
-    const goal = state === 'noValue' ? 'To print its output' : 'To watch it';
-    reporter.continuation(`${goal}: ${watchCommand([id], view)}`);
+    const text = state === 'noValue' ? 'To print its output' : 'To watch it';
+    reporter.continuation({ text, command: watchCommand([id], view) });
   }
   const page = run && settings.pageOf(id);
   if (page !== undefined && !presentation.quiet) reporter.notice(`Page: ${page}`);

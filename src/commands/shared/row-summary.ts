@@ -5,8 +5,8 @@ import { countWords, MAX_LISTED_RUNS, STATES, wordOf } from '../../outcome/outco
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { type BatchSummary, formatBatchSummary, type NextStep } from '../../view/batch-summary.js';
-import { PLAIN } from '../../view/presentation.js';
+import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
+import { type NextStep, PLAIN } from '../../view/presentation.js';
 
 /** What is said about rows, beside their states. */
 export interface SummaryFacts {

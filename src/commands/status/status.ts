@@ -121,8 +121,8 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   };
   await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
   const command = watchCommand([run.id], plan);
-  if (isCut) reporter.continuation(`To print the whole output: ${command}`, { isDim: true });
+  if (isCut) reporter.continuation({ text: 'To print the whole output', command }, { isDim: true });
   // A script that asks again and again needs no advice.
   else if (!hasEnded(run) && reporter.presentation.live)
-    reporter.continuation(`To watch it: ${command}`, { isDim: true });
+    reporter.continuation({ text: 'To watch it', command }, { isDim: true });
 }

@@ -97,8 +97,8 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     if (reporter.presentation.showsErrors) {
       if (interruption.received !== undefined)
         reporter.block([`Interrupted; ${open.length} of ${ids.length} runs may still be running.`]);
-      const them = open.length === 1 ? 'it' : 'them';
-      if (open.length > 0) reporter.continuation(`To watch ${them}: ${watchCommand(open, plan)}`);
+      const text = open.length === 1 ? 'To watch it' : 'To watch them';
+      if (open.length > 0) reporter.continuation({ text, command: watchCommand(open, plan) });
     }
   }
   return { runs, ...resumeOf(runs, plan) };

@@ -2,7 +2,14 @@
  * The progress of runs and of batches: what is known of them, and the line that says it. A painter shows that line: the live
  * one (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
  */
-import { countSteps, type State, statusText, stepsText, wordOf } from '../../outcome/outcome.js';
+import {
+  countSteps,
+  type State,
+  statusText,
+  stepsText,
+  withoutTable,
+  wordOf,
+} from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
@@ -10,7 +17,7 @@ import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses } from '../summary.js';
-import { type ListedRun, layOutRuns, withoutTable } from '../table.js';
+import { type ListedRun, layOutRuns } from '../table.js';
 
 /** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
 type Part = readonly [text: string, rank: number, paint?: Paint];

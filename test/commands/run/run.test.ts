@@ -175,7 +175,7 @@ describe('run: signals', () => {
       expect(exitCode).toBe(130);
       // Without the lines that go with the live line.
       const left = stripVTControlCharacters(stderr.replaceAll(/\u001b\[\?7l.*?\u001b\[\?7h/g, ''));
-      expect(left.match(/To watch it: wfr watch/g)).toHaveLength(1);
+      expect(left.match(/To watch it:(?: |\n {2})wfr watch/g)).toHaveLength(1);
       expect(left).toMatch(/Interrupted; the run .*\n/);
     },
   );

@@ -67,7 +67,7 @@ describe('live line', () => {
       const { stderr } = await runCli(['run', 'w'], { terminal, env, clock: new VirtualClock() });
       const command = `To watch it: wfr watch ${id}`;
       const isBelow = stderr.includes(`\n  \u001b[?7l${command}\u001b[?7h`);
-      const isAbove = stderr.includes(`${command}\n`);
+      const isAbove = stderr.includes(`${command.replace(': ', ':\n  ')}\n`);
       expect([isBelow, isAbove]).toEqual([below === 1, below === 0]);
     },
   );
