@@ -27,7 +27,7 @@ export interface SummaryFacts {
 
 /** Returns the summary of rows. */
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
-  const { total = 0, notes, results } = facts;
+  const { total = 0, notes } = facts;
   const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
   const counts = countWords(
     [...rows.counts(), unseen].map(([state, count]) => [wordOf(shownState(state)), count]),
@@ -40,18 +40,17 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
       return rows.label(row) + (id === undefined ? '' : ` (${id})`);
     }),
   }));
-  const next = nextSteps(rows, total, facts);
-  const look = rows.count('finished') > 0 ? lookSteps(results) : [];
-  return { counts, reasons, notes, next: [...next, ...look] };
+  return { counts, reasons, notes, next: nextSteps(rows, total, facts) };
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
 type Step = readonly [text: string, flag?: string];
 
 function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
-  const { isOnce = false, same, isLimited, command } = facts;
+  const { isOnce = false, same, isLimited, command, results } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
+  const isContinued = isOpen && !isLimited && command !== undefined;
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))
     .map((state) => wordOf(shownState(state)))
@@ -64,12 +63,14 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     has('lost') && ['For each lost row, check the base URL and the service.'],
     // The same command also reads the invalid rows again.
     isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, run ${same} again.`],
-    retried !== '' && [
-      `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
-      '--retry-failed',
-    ],
+    // Rows that are open may still fail: all of them are for the command after that.
+    retried !== '' &&
+      !isContinued && [
+        `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
+        '--retry-failed',
+      ],
   ];
-  return steps.flatMap((step) => {
+  const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];
     const [text, flag] = step;
     if (flag === undefined) return [{ text }];
@@ -77,6 +78,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     if (shown !== undefined) return [{ text, command: shown }];
     return [{ text: `${text}, ${flag === '' ? `run ${same} again` : `add ${flag} to ${same}`}.` }];
   });
+  return has('finished') && !isContinued ? [...next, ...lookSteps(results)] : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {

@@ -613,6 +613,22 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
     expect(again.stderr).toContain('run the same command without --retry-failed again.\n');
   });
 
+  test('batch: while a row is open, the block offers only to continue', async () => {
+    const { wfr } = await startBatchService(
+      async (request, reply) => {
+        const { n } = JSON.parse((await request.body()).toString()).inputs;
+        const status = ['FINISHED', 'FAILED', 'RUNNING'][n - 1];
+        reply.send(201, aRun({ id: `run-${n}`, status }));
+      },
+      (_request, reply) => reply.send(200, aRun({ id: 'run-3', status: 'RUNNING' })),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const { stderr } = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
+    expect(stderr).toMatch(/\n3 rows: 1 finished, 1 failed, 1 running;/);
+    expect(stderr).toMatch(/\nTo continue: wfr batch .*\n$/);
+    expect(stderr).not.toMatch(/--retry-failed|To save/);
+  });
+
   test('batch: a success names the next command', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
