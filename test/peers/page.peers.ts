@@ -141,11 +141,12 @@ describe('HTML report: 10,000 runs', () => {
       );
     await browser.click('.runs tbody tr:nth-child(2) td.status');
     await browser.type('.runs tbody tr:nth-child(1) .toggle', ENTER);
-    expect((await details()).map((text) => text.split('\n')[0])).toEqual(['1Run', '2Run']);
+    // Those that did not succeed are first.
+    expect((await details()).map((text) => text.split('\n')[0])).toEqual(['1Run', '108Run']);
     expect((await details())[0]).toContain('2026-01-02 03:04:05 UTC');
     expect(await browser.run('return document.querySelectorAll(".runs details[open]").length')).toBe(2);
     await browser.click('.runs tbody tr:nth-child(1) td.status');
-    expect((await details()).map((text) => text.slice(0, 4))).toEqual(['2Run']);
+    expect((await details()).map((text) => text.split('\n')[0])).toEqual(['108Run']);
   });
 
   test('HTML report: the details of a run have the id of the request that failed, which is found', async () => {
@@ -318,7 +319,10 @@ describe('HTML report: one number for each row, its output, and paper', () => {
 
   test('HTML report: the rows of a batch have the numbers of the table alone', async () => {
     await browser.open(writePage(batch(60)));
-    expect((await column(0)).slice(0, 2)).toEqual(['rows.csv:2', 'rows.csv:3']);
+    expect((await column(0)).slice(0, 2)).toEqual(['line 2', 'line 3']);
+    expect(await browser.run('return document.querySelector("h1").innerText')).toMatch(
+      /^rows\.csv: \d+ of 60 rows/,
+    );
     expect(
       await browser.run('return [...document.querySelectorAll(".runs th")].map((head) => head.innerText)'),
     ).toEqual(['Row', 'Outcome', 'Steps', 'Start (UTC)', 'Duration', 'Failing step', 'Message']);
@@ -366,6 +370,11 @@ describe('HTML report: one number for each row, its output, and paper', () => {
         'return Math.max(...[...document.querySelectorAll(".runs td.id")].slice(0, 20).map((id) => id.getBoundingClientRect().width))',
       );
       expect(widest).toBeLessThan(150);
+      // What did not succeed says more than how long it took.
+      const shownHeads = await browser.run<string[]>(
+        'return [...document.querySelectorAll(".runs th")].filter((head) => head.offsetWidth > 0).map((head) => head.innerText)',
+      );
+      expect(shownHeads).toEqual(['#', 'Run', 'Outcome', 'Message']);
     }
     await browser.devtools('Emulation.clearDeviceMetricsOverride');
   });

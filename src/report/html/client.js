@@ -32,7 +32,8 @@ const CELLS = {
 
 /** Whether a run is one that the address names. */
 let isChosen = () => true;
-let sorted = rows;
+/** At first, those that did not succeed. */
+let sorted = rows.toSorted((one, other) => (one.group === undefined) - (other.group === undefined));
 let matching = rows;
 let renderedCount = 0;
 

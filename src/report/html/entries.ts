@@ -7,6 +7,7 @@ import {
   stepsOf,
   verdictOf,
   WORDS,
+  withoutTable,
   wordOf,
 } from '../../outcome/outcome.js';
 import { hasEndedStatus } from '../../service/run.js';
@@ -29,10 +30,9 @@ export type PageOutcome = (typeof PAGE_OUTCOMES)[number];
 /** A run as the page shows it: all texts are sanitized, and empty if unknown. */
 export type Entry = ReturnType<typeof toEntry>;
 
-/** Returns the entry of a run; `index` is its position on the page, from 0. */
-export function toEntry(outcome: Outcome, index: number) {
-  const { id = '', run, inputs = [], durationMs } = outcome;
-  const name = outcome.label && sanitize(outcome.label);
+/** Returns the entry of a run; `index` is its position on the page, from 0, and `table` that of all rows, if they have one. */
+export function toEntry(outcome: Outcome, index: number, table: string) {
+  const { id = '', run, inputs = [], durationMs, label: name } = outcome;
   const isTimed = hasEndedStatus(run?.status) && durationMs !== undefined;
   const label = wordOf(outcome.state);
   const status = statusOf(outcome);
@@ -42,7 +42,7 @@ export function toEntry(outcome: Outcome, index: number) {
     /** Its position on the page, from 1. */
     number: index + 1,
     /** In a batch: identifies the row; else empty. */
-    label: name ?? '',
+    label: sanitize((table === '' ? name : withoutTable(name ?? '')) ?? ''),
     /** Empty if the service never returned it. */
     id: sanitize(id),
     workflow: sanitize(outcome.workflowId ?? ''),
@@ -61,7 +61,7 @@ export function toEntry(outcome: Outcome, index: number) {
     words: isTimed ? formatDuration(durationMs) : id && 'not observed',
     step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
-    message: withoutLabel(message, name),
+    message: withoutLabel(message, name && sanitize(name)),
     /** The id of the request that failed. */
     requestId: sanitize(outcome.error?.response?.requestId ?? ''),
     /** The page of the run. */

@@ -2,9 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
+import { tableOf } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
+import { sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
 import { Markup, markup } from '../markup.js';
 import script from './client.js?raw';
@@ -20,7 +22,9 @@ import style from './style.css?raw';
 
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
-  const entries = runs.map(toEntry);
+  const tables = new Set(runs.map(({ label = '' }) => tableOf(label)));
+  const [table = ''] = tables.size === 1 ? tables : [];
+  const entries = runs.map((run, index) => toEntry(run, index, table));
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
   const failures = new ReasonGroups<Entry>();
@@ -29,9 +33,10 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
     const { succeeded, outcome, step, message } = entry;
     if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry));
   }
-  yield renderHead(formatHeadline(entries)).text;
+  const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
+  yield renderHead(headline).text;
   yield '<body class="static">\n<main>\n';
-  yield renderHeader(entries, common, startedAt, durationMs).text;
+  yield renderHeader(headline, common, startedAt, durationMs).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
@@ -82,7 +87,7 @@ const COLUMNS: readonly (readonly [name: string, kind: string, member: keyof Ent
   ['Outcome', 'status', 'outcome'],
   ['Steps', 'number steps', 'steps'],
   ['Start (UTC)', 'number start', 'started'],
-  ['Duration', 'number', 'duration'],
+  ['Duration', 'number time', 'duration'],
   ['Failing step', 'step', 'step'],
   ['Message', 'message', 'message'],
 ];
@@ -125,17 +130,12 @@ const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 type Count = readonly [outcome: PageOutcome, runs: number];
 
 /** Renders the header; `startedAt` is in milliseconds since 1970. */
-function renderHeader(
-  entries: readonly Entry[],
-  common: Common,
-  startedAt: number,
-  durationMs: number,
-): Markup {
+function renderHeader(headline: string, common: Common, startedAt: number, durationMs: number): Markup {
   const facts = Object.entries(common)
     .map(([member, text]) => `${member} ${shortId(text)}, `)
     .join('');
   return markup`<header>
-<h1>${formatHeadline(entries)}</h1>
+<h1>${headline}</h1>
 <p class="note">Began <time datetime="${new Date(startedAt).toISOString()}">${formatUtc(startedAt)}</time>, last change ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
 </header>
 `;

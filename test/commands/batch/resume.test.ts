@@ -293,7 +293,7 @@ describe('batch: resuming from a results file', () => {
     expect([7, 8]).toContain(known.exitCode);
     expect(known.stderr).toBe('');
     expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting; began ');
-    expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
+    expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('<h1>rows.jsonl: 2 of 2 rows finished');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
     const whole = Object.values(eventNamesByRow(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));

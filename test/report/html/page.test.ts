@@ -134,8 +134,8 @@ describe('--report html', () => {
     const rows = readPageRows(readFileSync(join(cwd, 'r.html'), 'utf8'));
     expect(rows).toMatchObject(
       [
-        { label: 't.csv:2', id: 'run-1', inputs: 'n, scan', output: '{\n  "total": 1\n}' },
-        { label: 't.csv:3', id: '', inputs: '', output: '', message: /^scan@none.pdf: / },
+        { label: 'line 2', id: 'run-1', inputs: 'n, scan', output: '{\n  "total": 1\n}' },
+        { label: 'line 3', id: '', inputs: '', output: '', message: /^scan@none.pdf: / },
       ].map((row) => ({ ...row, ...(row.message && { message: expect.stringMatching(row.message) }) })),
     );
   });
