@@ -246,7 +246,11 @@ export async function decodeEvents(
       if (line.isComplete) unreadable = error;
     } else if (members !== undefined) {
       ownership.apply(members);
-      if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
+      const { event, by } = members;
+      const isOfLog = event !== 'open' && event !== 'close' && CHECKS.has(event);
+      // Ids are always effective: their rows were sent while the presumed dead process still owned the file.
+      const isEffective = event === 'accepted' || !ownership.isReplaced(by);
+      if (isOfLog && isEffective) onEvent(toReadEvent(members, line.start));
     }
   };
   for await (const lines of readLines(bytes))
@@ -296,12 +300,6 @@ function toReadEvent(members: Members, start: number): ReadEvent {
   // A copy of each of millions of events would take as long as to parse them.
   members.start = start;
   return members as unknown as ReadEvent;
-}
-
-/** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
-function isEffective({ event, by }: Members, ownership: ReturnType<typeof createOwnership>): boolean {
-  if (event === 'open' || event === 'close' || !CHECKS.has(event)) return false;
-  return event === 'accepted' || !ownership.isReplaced(by);
 }
 
 type Checks = Readonly<Record<string, Check<unknown>>>;
