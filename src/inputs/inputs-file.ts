@@ -129,8 +129,8 @@ export function checkJson(bytes: Buffer, hint = ''): Buffer {
   }
 }
 
-/** Returns a position as messages show it: `at line 3, column 14`. */
+/** Returns a position as messages show it: `at line 3, column 14`, or `at character 14` of the only line, which may be a cell. */
 function formatPosition(bytes: Buffer, offset: number): string {
   const { line, column } = lineAndColumn(bytes, offset);
-  return `at line ${line}, column ${column}`;
+  return bytes.includes('\n') ? `at line ${line}, column ${column}` : `at character ${column}`;
 }
