@@ -23,6 +23,8 @@ interface StateReason {
 export interface BatchSummary {
   /** How many rows have each state, by its word, in the order of the list. */
   counts: readonly (readonly [word: string, count: number])[];
+  /** Whether the table was read to its end. */
+  isRead: boolean;
   reasons: readonly StateReason[];
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
@@ -53,13 +55,13 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, fact }: BatchSummary, style: Style): string {
+function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
     wordPaint(word, style)(`${formatCount(count)} ${word}`);
   return [
-    `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
+    `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
     ...(fact === undefined ? [] : [fact]),
   ].join('; ');

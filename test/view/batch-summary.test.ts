@@ -13,6 +13,7 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
         rows: ['mixed.csv:18 (Customer 17)', 'mixed.csv:19 (Customer 18)', 'mixed.csv:20 (Customer 19)'],
       },
     ],
+    isRead: true,
     notes: [],
     next: [{ text: 'To continue', command: 'wfr batch w --rows mixed.csv --retry-failed' }],
   };

@@ -40,7 +40,8 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
       return rows.label(row) + (id === undefined ? '' : ` (${id})`);
     }),
   }));
-  return { counts, reasons, notes, next: nextSteps(rows, total, facts) };
+  const isRead = facts.total !== undefined;
+  return { counts, isRead, reasons, notes, next: nextSteps(rows, total, facts) };
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
@@ -49,7 +50,10 @@ type Step = readonly [text: string, flag?: string];
 function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
   const { isOnce = false, same, isLimited, command, results } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
-  const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
+  const isOpen =
+    has('running', 'unauthorized', 'unreachable', 'waiting') ||
+    total > rows.known ||
+    facts.total === undefined;
   const isContinued = isOpen && !isLimited && command !== undefined;
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))

@@ -300,6 +300,22 @@ describe('batch: resuming from a results file', () => {
     expect(whole).toEqual(Array(20).fill('ended'));
   });
 
+  test('batch: a signal before the table was read does not call it empty, and the same command continues', async () => {
+    const signals = new Signals();
+    const { wfr, requests } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const { stderr, exitCode } = await wfr(['batch', 'w', '--rows', 'rows.jsonl'], {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('Results file') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr).toMatch(
+      /\n0 rows: the table was not read\nInterrupted\.\nTo continue: wfr batch w --rows rows\.jsonl\n$/,
+    );
+    expect(requests).toEqual([]);
+  });
+
   test('batch: rows that were not started are counted if the number of rows is known', async () => {
     const signals = new Signals();
     const { wfr } = await startBatchService();
