@@ -261,13 +261,13 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       reporter.runs?.waiting('Sent; waiting for the response');
     },
     candidate(id) {
-      reporter.notice(
+      reporter.block([
         `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${statusCommand(id)}`,
-      );
+      ]);
     },
     awaitingId(ms, signal) {
       const exit = `${signal === 'SIGINT' ? 'Ctrl-C' : signal} again exits at once`;
-      reporter.notice(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
+      reporter.block([`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`]);
     },
   };
 }
