@@ -6,13 +6,14 @@ function shownLength(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
-/** Wraps a text into lines of at most `width` characters; a longer word is a line of its own. */
-export function wrap(text: string, width: number): string[] {
+/** Wraps a text into lines of at most `width` characters, the first of `first`; a longer word is a line of its own. */
+export function wrap(text: string, width: number, first = width): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
     // A CI log would execute a line that begins with :: as a command.
-    if (line !== '' && shownLength(line) + 1 + shownLength(word) > width && !word.startsWith('::')) {
+    const room = lines.length === 0 ? first : width;
+    if (line !== '' && shownLength(line) + 1 + shownLength(word) > room && !word.startsWith('::')) {
       lines.push(line);
       line = word;
     } else {
@@ -44,8 +45,9 @@ export function layOutTerms(
 }
 
 /**
- * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, begins with
- * `| ` in the text of the service, and is indented by four after `wfr: `, which lines of two may follow.
+ * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, or begins
+ * with `| ` in the text of the service. After `wfr: `, it is indented by four, so that the lines below, indented by two, stand
+ * out.
  */
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
@@ -53,7 +55,7 @@ export function wrapLines(lines: readonly string[], width: number): string[] {
     if (shownLength(line) <= width) return [line];
     const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
     const indent = start === '| ' ? start : start + (own ? '    ' : '  ');
-    const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length);
+    const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length, width - start.length);
     return [start + first, ...rest.map((part) => indent + part)].map((part) => part.trimEnd());
   });
 }

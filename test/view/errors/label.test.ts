@@ -48,9 +48,8 @@ describe('the label of a message', () => {
     expect(stripVTControlCharacters(stderr)).toBe(`wfr: error: --limit all: expected a
     whole number of at least 1, such as
     50
-  --status no-such-status: choose one
-    of PENDING, RUNNING, FINISHED,
-    FAILED
+  --status no-such-status: choose one of
+    PENDING, RUNNING, FINISHED, FAILED
 `);
   });
 
