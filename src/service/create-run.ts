@@ -179,15 +179,15 @@ export async function createRun(
 
   /** Sends the first variant, and the others while the service blames the field. */
   const tryVariants = async (
-    [variant = 'both', ...others]: readonly WorkflowIdField[],
+    [variant, next, ...others]: readonly [WorkflowIdField, ...WorkflowIdField[]],
     variantsTried = 1,
   ): Promise<{ run: Run; variant: WorkflowIdField; variantsTried: number }> => {
     try {
       return { run: await sendUntilDecided(variant), variant, variantsTried };
     } catch (error) {
-      if (others.length === 0 || !(error instanceof HttpError) || !blamesField(error)) throw error;
+      if (next === undefined || !(error instanceof HttpError) || !blamesField(error)) throw error;
       log.refused(error, false);
-      return tryVariants(others, variantsTried + 1);
+      return tryVariants([next, ...others], variantsTried + 1);
     }
   };
 

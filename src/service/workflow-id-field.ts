@@ -9,7 +9,7 @@ export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'b
 export type WorkflowIdFieldChoice = (typeof WORKFLOW_ID_FIELD_CHOICES)[number];
 
 /** Returns the variants to try, in order. */
-export function variantsOf(choice: WorkflowIdFieldChoice): readonly WorkflowIdField[] {
+export function variantsOf(choice: WorkflowIdFieldChoice): readonly [WorkflowIdField, ...WorkflowIdField[]] {
   return choice === 'auto' ? ['both', 'worfklowId', 'workflowId'] : [choice];
 }
 

@@ -30,7 +30,7 @@ export async function printDryRun(plan: RunPlan, { reporter, stdout, layout }: S
 
 /** Returns the request as JSON, with the first spelling of the workflow's field that would be sent. */
 async function requestText(head: object, trigger: Trigger): Promise<string> {
-  const [field = 'both'] = variantsOf(trigger.field);
+  const [field] = variantsOf(trigger.field);
   const inputs: string[] = [];
   for (const input of trigger.inputs)
     inputs.push(`${JSON.stringify(input.name)}:${await summarizeValue(input)}`);

@@ -97,9 +97,9 @@ export function createDigestIndex(list: DigestList) {
         entry = before[entry] ?? 0;
       }
       if (entry === 0) return undefined;
-      const next = before[entry] ?? 0;
-      if (isTaken && after === 0) last[hash] = next;
-      else if (isTaken) before[after] = next;
+      const earlier = before[entry] ?? 0;
+      if (isTaken && after === 0) last[hash] = earlier;
+      else if (isTaken) before[after] = earlier;
       return rows[entry];
     },
   };

@@ -15,7 +15,7 @@ export type RecordedRows = ReturnType<typeof createRecordedRows>;
 export function createRecordedRows() {
   /** By row, the hash of its label: the texts would take several times the memory. */
   const labels: number[] = [];
-  /** What becomes of `completed`, and of what was so then, if this command is completed. */
+  /** What becomes of the last three members if this command is completed. */
   let present: Presence | undefined;
   const moved: number[] = [];
   let copies = new Map<string, number>();

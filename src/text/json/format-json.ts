@@ -57,7 +57,7 @@ function* format(
 
 /**
  * Returns the next chunk, and moves the position behind it. Tokens are copied in its own loops, and its functions capture
- * nothing: both make it faster by a fifth.
+ * nothing: without either, it would take a fifth longer.
  */
 function formatChunk(
   json: Uint8Array,
