@@ -149,7 +149,8 @@ export function nameOf({ label, id, workflowId }: Outcome): string {
   return sanitize(label ?? id ?? workflowId ?? 'unknown');
 }
 
-const TABLE = /^.*?:(?=\d+(?: \(|$))/s;
+/** Matches the name of the table at the start of a label, which ends with a line, or with a text in parentheses after it. */
+const TABLE = /^.*?:(?=\d+(?: \(.*\))?$)/s;
 
 /** Returns the table of a row by its label, such as `rows.csv:` of `rows.csv:12 (ACME)`; empty if it has none. */
 export const tableOf = (label: string) => TABLE.exec(label)?.[0] ?? '';

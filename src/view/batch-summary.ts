@@ -38,7 +38,7 @@ const MAX_REASONS = 10;
 /** Characters of a message that are shown. */
 const MAX_MESSAGE = 400;
 /** Rows of a reason that are listed; more of those that need a decision. */
-const MAX_ROWS = 3;
+const MAX_ROWS = 10;
 const MAX_DECISIONS = 19;
 const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
 
@@ -76,14 +76,18 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
   const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
   const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
-  const labels = listFirst(withoutRepeatedTable(rows).map(sanitize), max, count).join(' ');
+  // Of those, row numbers are needed, which are no lines.
+  const names = max === MAX_DECISIONS ? rows : withoutRepeatedTable(rows);
+  const labels = listFirst(names.map(sanitize), max, count).join(' ');
   return count === 1 ? [`${title}${labels}: ${shown}`] : [title + shown, `    ${labels}`];
 }
 
-/** Returns labels such as `rows.csv:2`, `3 (ACME)`: the table of the first is not repeated. */
-function withoutRepeatedTable([first = '', ...others]: readonly string[]): string[] {
-  const table = tableOf(first);
-  return [first, ...others.map((label) => (label.startsWith(table) ? label.slice(table.length) : label))];
+/** Returns labels such as `rows.csv:2`, `3 (ACME)`: a table that all of them have is not repeated. */
+function withoutRepeatedTable(labels: readonly string[]): readonly string[] {
+  const [table = '', another] = new Set(labels.map(tableOf));
+  return another === undefined
+    ? labels.map((label, index) => (index === 0 ? label : label.slice(table.length)))
+    : labels;
 }
 
 function moreReasons(reasons: readonly StateReason[]): string[] {

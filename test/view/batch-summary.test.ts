@@ -26,3 +26,26 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
     '  <wfr batch w --rows mixed.csv --retry-failed>',
   ]);
 });
+
+test.each([
+  [['a.csv:2', 'a.csv:12 (ACME)'], 'a.csv:2, 12 (ACME)'],
+  [['a.csv:2', 'b.csv:2', 'a.csv:3'], 'a.csv:2, b.csv:2, a.csv:3'],
+  [['at 10:30 (1).csv:2', 'at 10:30 (1).csv:3'], 'at 10:30 (1).csv:2, 3'],
+  [['scans/1.pdf', 'scans/2.pdf'], 'scans/1.pdf, scans/2.pdf'],
+])('closing block: the rows %j are listed as %s', (rows, listed) => {
+  const reason = {
+    state: 'failed' as const,
+    code: undefined,
+    count: rows.length,
+    step: '',
+    message: 'no',
+    rows,
+  };
+  const summary = { counts: [['failed', rows.length]] as const, isRead: true, notes: [], next: [] };
+  expect(formatBatchSummary({ ...summary, reasons: [reason] }, PLAIN, 0).at(-1)).toBe(`    ${listed}`);
+  const unknown = { ...reason, state: 'unknown' as const };
+  // Their numbers are those of rows, not of lines.
+  expect(formatBatchSummary({ ...summary, reasons: [unknown] }, PLAIN, 0).at(-1)).toBe(
+    `    ${rows.join(', ')}`,
+  );
+});
