@@ -3,8 +3,8 @@
  * folders: the table may be from somebody else.
  */
 import { type BigIntStats, constants, type Stats } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat, unlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, opendir, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -12,6 +12,7 @@ import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
+import { isSanitized } from '../text/sanitize.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
@@ -88,7 +89,8 @@ export async function openRereadable(
   context: Context,
   signal: AbortSignal,
 ): Promise<{ open(): Readable; close(): Promise<void> }> {
-  const handle = path === '-' ? undefined : await openFile(path, { base: context.cwd }, context);
+  const handle =
+    path === '-' ? undefined : await openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || stats?.isFile() !== true;
   const file = isCopy
@@ -132,7 +134,7 @@ async function streamOf(handle: FileHandle | undefined, { stdin, stderr, platfor
 
 async function openFile(
   path: string,
-  { base, within, checkOwner }: PathRules,
+  { base, within, isOnCommandLine, checkOwner }: PathRules,
   context: Context,
 ): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
@@ -147,20 +149,34 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    // A table could name any number of files.
-    const advice =
-      within === undefined && errorCode(error) === 'ENOENT' ? await suggestFile(path, absolute) : '';
+    const isMissing = errorCode(error) === 'ENOENT';
+    const advice = isMissing && isOnCommandLine ? await suggestFile(path, absolute) : '';
     throw toFileError(path, error, path, describeBase(base, context) + advice);
   }
 }
 
-/** Returns the file of the same folder that may be meant, as a question; nothing if none is similar. */
+/** Entries of a folder that are compared with a name. */
+const MAX_COMPARED = 1_000;
+
+/**
+ * Returns the file of the same folder that may be meant, as a question; nothing if none is similar. It has the same extension,
+ * and differs in more than its number: that would be another document.
+ */
 async function suggestFile(path: string, absolute: string): Promise<string> {
-  const name = basename(absolute);
-  const others = await readdir(dirname(absolute)).catch((): string[] => []);
-  // A link that leads nowhere has the name itself.
-  const nearest = others.includes(name) ? undefined : findNearest(name, others);
-  return nearest === undefined ? '' : `; did you mean ${join(dirname(path), nearest)}?`;
+  const { base: wanted, dir, ext, name } = parse(absolute);
+  const withoutNumbers = (text: string) => text.replaceAll(/\d/g, '');
+  const names: string[] = [];
+  try {
+    let count = 0;
+    for await (const entry of await opendir(dir)) {
+      if (++count > MAX_COMPARED) break;
+      const isOther = withoutNumbers(entry.name) !== withoutNumbers(wanted);
+      if (entry.isFile() && isOther && isSanitized(entry.name)) names.push(entry.name);
+    }
+  } catch {}
+  const stems = names.filter((one) => extname(one) === ext).map((one) => basename(one, ext));
+  const nearest = findNearest(name, stems);
+  return nearest === undefined ? '' : `; did you mean ${path.slice(0, -wanted.length)}${nearest}${ext}?`;
 }
 
 /** Says what paths are relative to, unless it is the working folder. */
@@ -207,6 +223,8 @@ function formatPath(path: string): string {
 export interface PathRules {
   base: string;
   within?: Boundary | undefined;
+  /** Whether somebody wrote them, who may have mistyped one. */
+  isOnCommandLine?: boolean;
   /** Throws for an open file that another user could have written. */
   checkOwner?(stats: Stats): void;
 }
