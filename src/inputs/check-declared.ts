@@ -3,6 +3,7 @@
 import type { Mismatch, Parameters, ParameterType } from '../parameters/declaration.js';
 import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
+import { parseJson } from '../text/json/json-file.js';
 import { decodeString } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
 import { shellCommand } from '../text/shell-quote.js';
@@ -83,6 +84,9 @@ export function columnInputs({ label, headers }: Columns, { parameters }: Declar
   });
 }
 
+/** Characters of a value that is part of a suggestion. */
+const MAX_QUOTED = 100;
+
 /** Says what to write instead. */
 function describeFix(
   { item, isCell }: GivenInput,
@@ -92,9 +96,18 @@ function describeFix(
   const start = itemStart(parameter);
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
-  if (item !== undefined) return `write ${shellCommand([exampleItem(parameter)])}`;
+  if (item !== undefined) {
+    const { type } = parameter;
+    const isOfType = type === 'document' ? item.value !== '' : jsonTypeOfText(item.value) === type;
+    const isKept = item.separator === '=' && isOfType && item.value.length <= MAX_QUOTED;
+    return `write ${shellCommand([isKept ? start + item.value : exampleItem(parameter)])}`;
+  }
   return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
 }
+
+/** Returns the type of a text that is JSON. */
+const jsonTypeOfText = (text: string) =>
+  parseJson(text) === undefined ? undefined : jsonTypeOf(Buffer.from(text.trim()));
 
 /** Returns what the valid JSON of an input is. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {

@@ -45,7 +45,7 @@ describe('wfr batch with declared parameters', () => {
       'customer,amount@\nx,scan.pdf\n',
       ['-i', 'invoice=scan.pdf', '-i', 'amunt:=1'],
       [
-        'invoice=scan.pdf: must be a document, found a string; write invoice@document.pdf',
+        'invoice=scan.pdf: must be a document, found a string; write invoice@scan.pdf',
         'rows.csv:1: amount@: must be a number, found a document; name the column amount:=',
         'amunt:=1: unknown parameter "amunt"; expected invoice, customer, amount',
       ],

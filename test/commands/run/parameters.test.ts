@@ -42,8 +42,8 @@ describe('wfr run with declared parameters', () => {
     const items = ['invoice=scan.pdf', 'custmer=ACME', 'amount=12.50', 'note@=none.txt'];
     const lines = [
       'wfr: error: note@=none.txt: no such file (ENOENT); did you mean note.txt?',
-      '  invoice=scan.pdf: must be a document, found a string; write invoice@document.pdf',
-      '  amount=12.50: must be a number, found a string; write amount:=1',
+      '  invoice=scan.pdf: must be a document, found a string; write invoice@scan.pdf',
+      '  amount=12.50: must be a number, found a string; write amount:=12.50',
       '  custmer=ACME: unknown parameter "custmer"; did you mean "customer"?',
       '  note@=none.txt: unknown parameter "note"; expected invoice, customer, amount, paid, lines, address, a=b',
     ];
@@ -80,8 +80,8 @@ describe('wfr run with declared parameters', () => {
   });
 
   test.each([
-    ['invoice=scan.pdf', 'must be a document, found a string; write invoice@document.pdf'],
-    ['invoice=../scan.pdf', 'must be a document, found a string; write invoice@document.pdf'],
+    ['invoice=scan.pdf', 'must be a document, found a string; write invoice@scan.pdf'],
+    ['invoice=../scan.pdf', 'must be a document, found a string; write invoice@../scan.pdf'],
     ['invoice=', 'must be a document, found a string; write invoice@document.pdf'],
     ['invoice:=null', 'must be a document, found null; write invoice@document.pdf'],
     ['invoice@=scan.txt', 'must be a document, found a string; write invoice@document.pdf'],
@@ -100,7 +100,7 @@ describe('wfr run with declared parameters', () => {
     ['customer:=5', 'must be a string, found a number; write customer=text'],
     ['customer@:=12.json', 'must be a string, found a number; write customer=text'],
     ['customer:={"a":"b"}', 'must be a string, found an object; write customer=text'],
-    ['amount=12.50', 'must be a number, found a string; write amount:=1'],
+    ['amount=12.50', 'must be a number, found a string; write amount:=12.50'],
     ['amount=twelve', 'must be a number, found a string; write amount:=1'],
     ['amount="12"', 'must be a number, found a string; write amount:=1'],
     ['amount:="12"', 'must be a number, found a string; write amount:=1'],
@@ -116,11 +116,12 @@ describe('wfr run with declared parameters', () => {
     ['amount@=12.json', 'must be a number, found a string; write amount:=1'],
     ['amount@scan.pdf', 'must be a number, found a document; write amount:=1'],
     ['paid=yes', 'must be a boolean, found a string; write paid:=true'],
-    ['paid=false', 'must be a boolean, found a string; write paid:=true'],
+    ['paid=false', 'must be a boolean, found a string; write paid:=false'],
     ['lines={}', "must be an array, found a string; write 'lines:=[]'"],
     ['lines:={}', "must be an array, found an object; write 'lines:=[]'"],
     ['address:=[]', "must be an object, found an array; write 'address:={}'"],
-    ['address={"a":1}', `must be an object, found a string; write 'address:={}'`],
+    ['address={"a":1}', `must be an object, found a string; write 'address:={"a":1}'`],
+    [`address={"a":"${'1'.repeat(100)}"}`, `must be an object, found a string; write 'address:={}'`],
     ['a\\=b:=5', `must be a string, found a number; write 'a'"\\\\"'=b=text'`],
   ])('parameters: %s exits 2 and is corrected', async (item, message) => {
     const { wfr, requests } = await prepare();
