@@ -48,8 +48,8 @@ export async function openReporter(
   const printed = new Set<string>();
   let runs: RunsProgress | undefined;
   let stopPainter = () => {};
-  /** The last command of `continuation`. */
-  let lastContinuation: string | undefined;
+  /** The last text and command of `continuation`. */
+  let lastContinuation = '';
   /** Why a request is sent again, if the last line says so. */
   let causeOnLastLine = '';
 
@@ -89,11 +89,12 @@ export async function openReporter(
   }
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
-  function continuation(step: NextStep, { isDim = false } = {}): void {
+  function continuation(step: Required<NextStep>, { isDim = false } = {}): void {
+    const said = `${step.text}: ${step.command}`;
     const text = stepLines(step, isDim ? PLAIN : style, stderr.columns).join('\n');
     // On a terminal nothing but the live line, which is gone, came after it.
-    if (!canContinue || (live && lastContinuation === step.command)) return;
-    if (!isDim || !quiet) lastContinuation = step.command;
+    if (!canContinue || (live && lastContinuation === said)) return;
+    if (!isDim || !quiet) lastContinuation = said;
     if (isDim) info(style.dim(text));
     else notice(text);
   }
@@ -176,10 +177,11 @@ export async function openReporter(
       if (causeOnLastLine === '') info(`Waiting for ${host}`);
     },
 
-    /** Prints the id of a run, with ` detail`, below it where the window is too narrow. */
-    run(id: string, detail: string): void {
-      const isWide = live && `Run ${id}${detail}`.length > stderr.columns;
-      notice(`Run ${style.bold(sanitize(id))}${isWide ? '\n ' : ''}${sanitize(detail)}`);
+    /** Prints the id of a run, with a detail in parentheses, which is below it where the window is too narrow. */
+    run(id: string, detail: string | undefined): void {
+      const name = `Run ${style.bold(sanitize(id))}`;
+      const isWide = live && `Run ${id} (${detail})`.length > stderr.columns;
+      notice(detail === undefined ? name : `${name}${isWide ? '\n  ' : ' '}(${sanitize(detail)})`);
     },
 
     /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
