@@ -116,7 +116,9 @@ const OVERRIDES = '  overrides';
 const MAX_NAME_WIDTH = 24;
 /** The columns of values, such as a UUID, in a window that has room for them and their sources. */
 const VALUE_WIDTH = 36;
-const MIN_WIDTH = 80;
+const MAX_VALUE_WIDTH = 60;
+/** The columns of a source, such as `(config.json:12)`, and its gap. */
+const SOURCE_WIDTH = 20;
 
 /** Returns `name value (source)` for each setting, and below it what it overrides. Nothing is cut. */
 function asText(
@@ -130,7 +132,11 @@ function asText(
   const shown = settings.filter((setting) => !isDefault(setting));
   const longest = Math.max(OVERRIDES.length, ...shown.map((one) => labelOf(one).length));
   const nameWidth = Math.min(MAX_NAME_WIDTH, longest);
-  const valueWidth = width === 0 || width >= MIN_WIDTH ? VALUE_WIDTH : 0;
+  const room = width === 0 ? MAX_VALUE_WIDTH : width - nameWidth - SOURCE_WIDTH;
+  const widest = Math.max(
+    ...shown.flatMap(({ values }) => values.map(({ value }) => sanitize(value).length)),
+  );
+  const valueWidth = room < VALUE_WIDTH ? 0 : Math.min(Math.max(VALUE_WIDTH, widest), room);
   const lines = shown.flatMap((setting) =>
     setting.values.map(({ value, source }, index) => {
       const label = index === 0 ? labelOf(setting) : OVERRIDES;
@@ -204,24 +210,34 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   return [{ name: 'profile', values: chosen }, ...settings];
 }
 
-/** What is not set in a profile alone: the proxy, the names of the headers, and the folder of the history. */
+/** The proxy, the names of the headers, and the folder of the history: a profile does not have all of them. */
 async function connectionSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
-  const { context } = sources;
+  const { flags, context } = sources;
   const setting = (name: string, value: string | undefined, source: string) => {
     return { name, values: value ? [{ value, source }] : [] };
   };
   const folder = openHistory(context).folder ?? 'off';
-  const history = setting('history', folder, context.env.WFR_HISTORY ? 'WFR_HISTORY' : 'default');
-  // Where they are invalid, every command that sends says why.
-  const connection = await resolveServiceSettings(sources).catch(() => undefined);
-  if (connection === undefined) return [history];
-  const { proxy, headers } = connection;
-  const url = proxy && `${proxy.protocol}//${proxy.hostname}:${proxy.port}`;
-  return [
-    setting('proxy', url, proxy?.variable ?? ''),
-    setting('headers', Object.keys(headers).join(', '), '--header, headerFile, TRACEPARENT'),
-    history,
-  ];
+  const history = setting('history', folder, context.env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : 'default');
+  try {
+    const { proxy, headers } = await resolveServiceSettings(sources);
+    const host = proxy?.hostname.includes(':') ? `[${proxy.hostname}]` : proxy?.hostname;
+    const url = proxy && `${proxy.protocol}//${host}:${proxy.port}`;
+    const of = {
+      '--header': flags.header,
+      headerFile: settingValues('headerFile', sources)[0],
+      TRACEPARENT: headers.traceparent,
+    };
+    const used = Object.entries(of).filter(([, value]) => value !== undefined);
+    return [
+      setting('proxy', url, proxy?.variable ?? ''),
+      setting('headers', Object.keys(headers).join(', '), used.map(([name]) => name).join(', ')),
+      history,
+    ];
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const whyUnset = error.problems[0];
+    return [{ name: 'proxy', values: [], whyUnset }, { name: 'headers', values: [], whyUnset }, history];
+  }
 }
 
 function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {
