@@ -15,6 +15,7 @@ import {
   type Run,
   withoutJson,
 } from '../../service/run.js';
+import { parseTime } from '../../text/quantity.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
 import { type EndView, printOutcome } from './print-outcome.js';
 import { printEnd, printRun } from './print-run.js';
@@ -182,4 +183,15 @@ export async function watchAndShow(
   printOutcome(outcome, view, session);
   place.end();
   return outcome;
+}
+
+/**
+ * Returns the outcome with the times of the run for reports, rather than those of the watching: it began when it was created,
+ * and has no duration where nobody saw its end.
+ */
+export function withRunTimes(outcome: WatchOutcome, { clock }: Session['service']): WatchOutcome {
+  const { run, late, startedAt = 0, durationMs } = outcome;
+  const age = clock.now() - parseTime(run?.createdAt ?? '');
+  const times = age >= 0 ? { startedAt: clock.now() - age, durationMs: age } : { startedAt, durationMs };
+  return { ...outcome, ...times, ...(late && { durationMs: undefined }) };
 }

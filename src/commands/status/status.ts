@@ -6,7 +6,6 @@ import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
-import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
@@ -15,7 +14,7 @@ import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
+import { pollOnce, type WatchOutcome, withRunTimes } from '../shared/watch-run.js';
 
 export interface StatusFlags extends ShowFlags {
   exitStatus?: boolean;
@@ -89,11 +88,9 @@ async function show(
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
   } else if (format !== 'text') await printRun(run, format, severalRuns, session);
   else if (!severalRuns) await printSummary(run, past, plan, session);
-  const age = service.clock.now() - parseTime(run.createdAt ?? '');
-  const durationMs = age >= 0 ? age : outcome.durationMs;
   // It was read, which is what was asked for.
   const state = flags.exitStatus === true || !hasValue ? stateOfRun(run) : 'accepted';
-  return { ...outcome, durationMs, state };
+  return { ...withRunTimes(outcome, service), state };
 }
 
 /** Characters of an output that a summary has where the width of a line is not limited, and where it is very small. */
@@ -111,11 +108,11 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   }
   const characters = [...json.trimEnd()];
   const isCut = characters.length > room;
-  const name = past && plan.nameOf(past.workflow);
-  const [workflow, detail] = [name, run.versionName, name ?? past?.workflow].filter(Boolean);
+  const name = (past && plan.nameOf(past.workflow)) ?? run.versionName;
+  const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
     label: past?.label,
-    workflow: detail === undefined || detail === workflow ? workflow : `${workflow} (${detail})`,
+    workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
     output: json === '' ? undefined : isCut ? `${characters.slice(0, room - 1).join('')}…` : json.trimEnd(),
     page: plan.settings.pageOf(run.id),
   };

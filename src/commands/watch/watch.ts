@@ -20,7 +20,7 @@ import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { type WatchOutcome, watchAndShow } from '../shared/watch-run.js';
+import { type WatchOutcome, watchAndShow, withRunTimes } from '../shared/watch-run.js';
 
 type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
 
@@ -80,8 +80,8 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
       const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
-      const isReported = flags.report !== undefined;
-      return isReported ? outcome : { ...outcome, run: outcome.run && withoutJson(outcome.run) };
+      if (flags.report !== undefined) return withRunTimes(outcome, service);
+      return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
   );
   if (severalRuns) {

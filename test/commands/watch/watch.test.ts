@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/platform/context.js';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { readPageRows } from '../../helpers/page.js';
 import { parseTableRows, runWithReports } from '../../helpers/reports.js';
 import {
   aFinishedRun,
@@ -207,9 +208,14 @@ describe('watch: several runs', () => {
     );
   });
 
-  test('watch: runs that could not be read are not in the table', async () => {
+  test('watch: a run that could not be read has a line in the table, too', async () => {
     const { stdout } = await watchAll('missing', 'a');
-    expect(stdout).toBe('ID  STATUS    STEPS  NAME  AGE\na   FINISHED  4/4    v1    now\n');
+    expect(stdout.split('\n')).toEqual([
+      'ID       STATUS    STEPS  NAME  AGE',
+      'missing  not read',
+      'a        FINISHED  4/4    v1    now',
+      '',
+    ]);
   });
 
   test('watch and status: a table that cannot be written exits 74, and the runs can be watched again', async () => {
@@ -249,6 +255,33 @@ describe('watch: several runs', () => {
     ).toEqual(['a', 'b']);
     expect(lines((await watchAll('a', 'b', '-o', 'id')).stdout)).toEqual(['a', 'b']);
   });
+
+  test.each([
+    ['that had ended before', [aFinishedRun()], null],
+    ['that ends while it is watched', [aRun(), aFinishedRun()], 602_000],
+  ])(
+    'watch: the reports of a run %s have its own times, not those of the watching',
+    async (_, runs, duration) => {
+      const cwd = temporaryFolder();
+      const clock = new VirtualClock(Date.parse('2026-01-02T03:14:05Z'));
+      const { baseUrl } = await scriptedService(
+        inTurn(
+          ...runs.map(
+            (run): Handler =>
+              (_request, reply) =>
+                reply.send(200, run),
+          ),
+        ),
+        { clock },
+      );
+      const args = ['watch', 'run-1', '--report', 'html=r.html'];
+      await runCli(args, { env: { WFR_BASE_URL: baseUrl }, cwd, clock });
+      const [row] = readPageRows(readFileSync(join(cwd, 'r.html'), 'utf8'));
+      expect(row?.started).toBe(Date.parse('2026-01-02T03:04:05Z'));
+      expect(row?.duration).toBe(duration);
+      expect(row?.words).toBe(duration === null ? 'not observed' : '10m 2s');
+    },
+  );
 
   test('watch: an id that is given twice is watched once', async () => {
     expect((await watchAll('a', 'a')).stdout).toBe('{\n  "total": 1\n}\n');
