@@ -117,6 +117,8 @@ export interface ListedRun {
   /** The name of its workflow in the profile. */
   workflow: string | undefined;
   run?: Run | undefined;
+  /** Whether it has ended, or is no longer watched. */
+  isDone?: boolean;
 }
 
 /**
@@ -133,7 +135,7 @@ export function layOutRuns(
     { header: 'ID', text: ({ shortId }) => cell(shortId) },
     {
       header: 'STATUS',
-      text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
+      text: ({ run, isDone }) => (run === undefined ? (isDone ? 'not read' : 'waiting') : statusText(run)),
       paint: ({ run }) => statusPaint(run?.status, style),
     },
     { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },

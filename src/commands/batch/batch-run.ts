@@ -27,6 +27,7 @@ export function createBatchRun(tools: BatchTools) {
   const rowExits = new Set<Exit>();
   /** How many of them are in each state. */
   const endedNow = new Map<RowState, number>();
+  let paced = 0;
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   const inProgress = new Set<number>();
   let longestWait: number | undefined;
@@ -107,7 +108,7 @@ export function createBatchRun(tools: BatchTools) {
       total: table?.total,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
-      endedNow: [...endedNow.values()].reduce((sum, count) => sum + count, 0),
+      paced,
       wait: gate.wait,
     };
   }
@@ -162,7 +163,7 @@ export function createBatchRun(tools: BatchTools) {
 
   function rowEnded(
     { number, label }: Row,
-    { exit, id, reason, error }: RowResult,
+    { exit, id, reason, error, late }: RowResult,
     view: BatchProgress,
   ): void {
     // How a row ended that is gone says nothing of the table.
@@ -171,6 +172,7 @@ export function createBatchRun(tools: BatchTools) {
     if (retryAfter !== undefined) longestWait = Math.max(longestWait ?? 0, retryAfter);
     const state = rows.recordedState(number);
     endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
+    if (!late) paced++;
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
     if (failure === undefined) gate.rowEnded(exit, error);

@@ -66,7 +66,7 @@ export async function planBatch(
     workflowId: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
     presentation: () => decidePresentation(flags, context),
-    sending: () => resolveTriggerSettings(sources),
+    triggerSettings: () => resolveTriggerSettings(sources),
     credentials: () => loadCredentials(sources),
     defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),

@@ -39,6 +39,8 @@ export interface RowResult {
   /** Why it did not finish; empty if it did. */
   reason: string;
   error?: Facts | undefined;
+  /** Whether its run had ended before this command read it. */
+  late?: boolean | undefined;
 }
 
 /** A row was not sent because the batch stopped; its request was never complete. */
@@ -56,10 +58,10 @@ export function rowRunner(
 ) {
   const { context, interruption, reporter, service, history } = session;
   const { secrets } = context;
-  const { workflowId, sending } = plan;
+  const { workflowId, triggerSettings } = plan;
   const baseUrl = service.baseUrl.href;
   /** The spelling of the workflow's field that the service has accepted. */
-  let field: Trigger['field'] = sending.field;
+  let field: Trigger['field'] = triggerSettings.field;
   /** How many rows that were never sent may still be sent. */
   let left = plan.limit;
   let turn: Promise<unknown> = Promise.resolve();
@@ -145,7 +147,7 @@ export function rowRunner(
       return undefined;
     });
     const created = await gate.send(() =>
-      createRun({ ...sending, workflowId, inputs, field }, service, interruption, record),
+      createRun({ ...triggerSettings, workflowId, inputs, field }, service, interruption, record),
     );
     counts.triggered++;
     field = created.variant;
@@ -171,7 +173,7 @@ export function rowRunner(
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
     const ended = [run?.error?.step, run?.error?.message].filter(Boolean).join(': ');
     const reason = error === undefined ? ended : rowReason(error);
-    return { exit: exitOf({ state, error }), id, reason, error };
+    return { exit: exitOf({ state, error }), id, reason, error, late };
   }
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */

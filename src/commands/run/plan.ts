@@ -54,7 +54,7 @@ export async function planRun(
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
-  const { id, sending, resolved, ...plan } = await collectUsageErrors({
+  const { id, triggerSettings, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
     format: () => parseRunFormat(flags),
@@ -62,7 +62,7 @@ export async function planRun(
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocuments(flags, context),
-    sending: () => resolveTriggerSettings(sources),
+    triggerSettings: () => resolveTriggerSettings(sources),
     credentials: () => loadCredentials(sources),
     reports: () => reports.open(),
     resolved: () =>
@@ -79,13 +79,13 @@ export async function planRun(
     // Closed if another step fails.
     resolved: () => resolved,
     files: () => assertDistinctFiles(files),
-    headers: () => assertOneBody(plan.settings.headers, sending.field),
+    headers: () => assertOneBody(plan.settings.headers, triggerSettings.field),
   });
   const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,
     flags,
-    trigger: { workflowId: id, inputs: resolved.inputs, ...sending },
+    trigger: { workflowId: id, inputs: resolved.inputs, ...triggerSettings },
     detached: flags.detach === true,
     warnings: resolved.warnings,
     /** How the history names the run. */

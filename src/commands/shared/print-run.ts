@@ -39,17 +39,17 @@ export function idLine(id: string, subject: string): string {
   throw new OutputError(new Error('it contains control characters'), subject);
 }
 
-/** Prints the table of those runs that were seen. Returns the outcomes, with the error if it could not be written. */
+/** Prints the table of runs, unless none was seen. Returns the outcomes, with the error if it could not be written. */
 export async function printTable<One extends Outcome>(
   listed: readonly ListedRun[],
   outcomes: readonly One[],
   { stdout, layout, service, reporter, context }: Session,
 ): Promise<readonly One[]> {
-  const seen = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run })).filter(({ run }) => run);
-  if (seen.length === 0) return outcomes;
+  if (outcomes.every(({ run }) => run === undefined)) return outcomes;
+  const rows = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run, isDone: true }));
   const { layOutRuns } = await import('../../view/table.js');
   try {
-    const lines = layOutRuns(seen, service.clock.now(), { ...layout, secrets: context.secrets });
+    const lines = layOutRuns(rows, service.clock.now(), { ...layout, secrets: context.secrets });
     await stdout.writeSummary(`${lines.join('\n')}\n`);
     return outcomes;
   } catch (thrown) {

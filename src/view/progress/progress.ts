@@ -62,8 +62,6 @@ export interface Upload {
 
 /** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
 interface Row extends ListedRun {
-  /** Whether it has ended, or is no longer watched. */
-  isDone?: boolean;
   /** When it was first seen RUNNING, and its steps then: time in a queue says nothing about the duration of a step. */
   firstSeen: number;
   firstSteps: number;
@@ -117,9 +115,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   const below = (width: number): readonly string[] => {
     const rows = [...rowsById.values()];
     if (rows.length < 2) return resume === undefined ? [] : [resume];
-    // One that could not be read no longer waits.
-    const shown = rows.filter(({ run, isDone }) => run !== undefined || !isDone);
-    return layOutRuns(shown, clock.now(), { style, width, secrets });
+    return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
   const painter = tools.open({ line, below });
@@ -215,8 +211,8 @@ export interface BatchCounts {
   /** Rows that have ended, by the word for their state: first those that finished. */
   ended: readonly (readonly [word: string, count: number])[];
   running: number;
-  /** Rows that were done since this command started. */
-  endedNow: number;
+  /** Rows that were done since this command started, without those that had ended before it. */
+  paced: number;
   /** Set while requests wait for a service that is too busy, which `status` says, or cannot be reached. */
   wait: { status: number | undefined; until: number } | undefined;
 }
@@ -243,13 +239,13 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
 
   /** With the rate, and the time left once the number of rows is known. */
   const line = (now: number, bar: DrawBar): readonly Group[] => {
-    const { ended, running, total, endedNow, wait } = counts();
+    const { ended, running, total, paced, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
     const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
-    const isUnclear = elapsed < 2_000 || endedNow < Math.max(2, running) || wait !== undefined;
-    const msPerRow = isUnclear ? undefined : elapsed / endedNow;
+    const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait !== undefined;
+    const msPerRow = isUnclear ? undefined : elapsed / paced;
     // Rows that run are not done after the time of one more.
     const left = msPerRow && waiting && timeLeft(msPerRow, waiting + running);
     const open = (count: number, word: string, rank: number): Part => [
@@ -257,21 +253,22 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       rank,
     ];
     return [
-      [[bar(total ? done / total : undefined), 4]],
+      [[bar(total ? done / total : undefined), 5]],
       [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
       [
-        ...ended.map(([word, count]): Part => {
-          const rank = word === wordOf('finished') ? 5 : 2;
+        ...ended.map(([word, count], index): Part => {
+          // The first problem is the last to go.
+          const rank = word === wordOf('finished') ? 6 : index < 2 ? 2 : 3;
           return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
-        open(running, 'running', 6),
-        open(waiting, 'waiting', 8),
+        open(running, 'running', 7),
+        open(waiting, 'waiting', 9),
       ],
       [[wait === undefined ? '' : waitText(wait, now), 1]],
-      [[msPerRow === undefined ? '' : rateText(msPerRow), 9]],
+      [[msPerRow === undefined ? '' : rateText(msPerRow), 10]],
       [
-        [wholeSeconds(elapsed), left ? 7 : 3],
-        [estimateText(left), 3],
+        [wholeSeconds(elapsed), left ? 8 : 4],
+        [estimateText(left), 4],
       ],
     ];
   };
@@ -319,11 +316,11 @@ function timeLeft(msEach: number, left: number, since = 0): number | undefined {
   return ms > 0 ? ms : undefined;
 }
 
-/** Returns `about 40s left`, rounded more coarsely the longer it is; nothing if unknown. */
+/** Returns `~40s left`, rounded more coarsely the longer it is; nothing if unknown. */
 function estimateText(ms: number | undefined): string {
   if (ms === undefined) return '';
   const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
-  return `about ${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+  return `~${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
 }
 
 /** Returns a line of at most `width` characters. */

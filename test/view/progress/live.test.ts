@@ -135,9 +135,7 @@ describe('live line', () => {
     for (const text of texts.filter((line) => /RUNNING {2}[01] of/.test(line)))
       expect(text).not.toContain('left');
     // Two steps in 8 s: eight more need 32 s.
-    expect(texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s, about 32s left$/.test(text))).toBe(
-      true,
-    );
+    expect(texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s, ~32s left$/.test(text))).toBe(true);
     const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
     expect(estimates.every((seconds) => seconds > 0)).toBe(true);
   });
@@ -159,7 +157,7 @@ describe('live line', () => {
       env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
       clock: new VirtualClock(),
     });
-    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* about 32s left$/.test(text))).toBe(true);
+    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* ~32s left$/.test(text))).toBe(true);
   });
 
   test('live line: keeps the elapsed time and a bar in 40 columns', async () => {
@@ -175,19 +173,19 @@ describe('live line', () => {
   });
 
   test.each([
-    [97, 'Sending  12.0 MB of 48.0 MB, as base64  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
-    [76, 'Sending  12.0 MB of 48.0 MB, as base64  4.0 MB/s  about 9s left'],
-    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
-    [37, '12.0 MB of 48.0 MB  about 9s left'],
+    [97, 'Sending  12.0 MB of 48.0 MB, as base64  ███░░░░░░░░░  4.0 MB/s  ~9s left'],
+    [71, 'Sending  12.0 MB of 48.0 MB, as base64  4.0 MB/s  ~9s left'],
+    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  ~9s left'],
+    [36, '12.0 MB of 48.0 MB  ~9s left'],
   ])('live line: an upload of documents in %i columns is shown as %j', (width, text) => {
     expect(uploadText({ sent: 12e6, total: 48e6, isBase64: true }, width)).toBe(text);
   });
 
   test.each([
-    [77, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
-    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
-    [37, '12.0 MB of 48.0 MB  about 9s left'],
-    [30, '12.0 MB of 48.0 MB'],
+    [72, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  ~9s left'],
+    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  ~9s left'],
+    [36, '12.0 MB of 48.0 MB  ~9s left'],
+    [25, '12.0 MB of 48.0 MB'],
     [10, '12.0 MB o…'],
   ])('live line: an upload in %i columns is shown as %j', (width, text) => {
     expect(uploadText({ sent: 12e6, total: 48e6, isBase64: false }, width)).toBe(text);
@@ -195,20 +193,21 @@ describe('live line', () => {
 
   test.each([
     [
-      123,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1,204/min  1m, about 6m 30s left',
+      118,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1,204/min  1m, ~6m 30s left',
     ],
     [
-      122,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1m, about 6m 30s left',
+      117,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1m, ~6m 30s left',
     ],
-    [98, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, about 6m 30s left'],
-    [94, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  about 6m 30s left'],
-    [84, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  about 6m 30s left'],
-    [75, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  about 6m 30s left'],
-    [57, '1,204/9,000  4 failed, 1 unknown  about 6m 30s left'],
+    [93, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
+    [89, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  ~6m 30s left'],
+    [79, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  ~6m 30s left'],
+    [70, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  ~6m 30s left'],
+    [52, '1,204/9,000  4 failed, 1 unknown  ~6m 30s left'],
     [35, '1,204/9,000  4 failed, 1 unknown'],
-    [25, '1,204/9,000'],
+    [30, '1,204/9,000  4 failed'],
+    [20, '1,204/9,000'],
     [8, '1,204/9…'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
     const ended = [
@@ -216,7 +215,7 @@ describe('live line', () => {
       ['failed', 4],
       ['unknown', 1],
     ] as const;
-    const counts = { ended, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
+    const counts = { ended, running: 50, total: 9_000, paced: 1_204, wait: undefined };
     expect(batchText(counts, 60_000, width)).toBe(text);
   });
 
@@ -225,24 +224,24 @@ describe('live line', () => {
       ended: [['finished', 10]] as const,
       running: 2,
       total: 40,
-      endedNow: 10,
+      paced: 10,
       wait: undefined,
     };
-    expect(batchText(counts, 20_000, 100)).toContain('30/min  20s, about 1m left');
-    expect(batchText(counts, 40_000, 100)).toContain('15/min  40s, about 2m left');
+    expect(batchText(counts, 20_000, 100)).toContain('30/min  20s, ~1m left');
+    expect(batchText(counts, 40_000, 100)).toContain('15/min  40s, ~2m left');
     expect(batchText(counts, 80_000, 100)).toContain('7.5/min  1m 20s');
   });
 
   test('live line: the bar of a batch is full only when every row has ended', () => {
     const finished = (count: number) => ({ ended: [['finished', count]] as const });
-    const counts = { running: 1, total: 61, endedNow: 60, wait: undefined };
+    const counts = { running: 1, total: 61, paced: 60, wait: undefined };
     expect(batchText({ ...counts, ...finished(60) }, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
     expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 77)).toMatch(/^█{12} {2}61\/61/);
   });
 
   test.each([
     [
-      122,
+      117,
       '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running, 26 waiting  service busy (503): waiting 4s  12s',
     ],
     [77, '█░░░░░░░░░░░  3/30  1 finished, 2 failed  service busy (503): waiting 4s  12s'],
@@ -255,7 +254,7 @@ describe('live line', () => {
       ] as const,
       running: 1,
       total: 30,
-      endedNow: 3,
+      paced: 3,
       wait: { status: 503, until: 15_500 },
     };
     expect(batchText(counts, 12_000, width)).toBe(text);
