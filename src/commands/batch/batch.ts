@@ -153,8 +153,9 @@ async function sendRows(
     notes: run.notes(),
     results: file === undefined ? [] : [file.name],
     command: nextCommand(args, flags, context),
+    same: 'the same command',
     // Again, that would trigger another run for what has failed since.
-    same: `the same command${flags.retryFailed === undefined ? '' : ' without --retry-failed'}`,
+    change: flags.retryFailed === undefined ? '' : ', without --retry-failed',
     isLimited: unsent > 0,
   });
   const exit = exitOfRows(run.exits(), log.rows);

@@ -19,8 +19,9 @@ export interface SummaryFacts {
   isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
   command?: ((...flags: string[]) => string) | undefined;
-  /** What continues with the rows, in words. */
+  /** What continues with the rows, in words, such as "the same command", and what to change in it to run it again. */
   same: string;
+  change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
 }
@@ -48,13 +49,14 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
 type Step = readonly [text: string, flag?: string];
 
 function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
-  const { isOnce = false, same, isLimited, command, results } = facts;
+  const { isOnce = false, same, change = '', isLimited, command, results } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen =
     has('running', 'unauthorized', 'unreachable', 'waiting') ||
     total > rows.known ||
     facts.total === undefined;
   const isContinued = isOpen && !isLimited && command !== undefined;
+  const again = `run ${same} again${change}`;
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))
     .map((state) => wordOf(shownState(state)))
@@ -66,7 +68,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
     // The same command also reads the invalid rows again.
-    isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, run ${same} again.`],
+    isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, ${again}.`],
     // Rows that are open may still fail: all of them are for the command after that.
     retried !== '' &&
       !isContinued && [
@@ -80,7 +82,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     if (flag === undefined) return [{ text }];
     const shown = command?.(...(flag === '' ? [] : [flag]));
     if (shown !== undefined) return [{ text, command: shown }];
-    return [{ text: `${text}, ${flag === '' ? `run ${same} again` : `add ${flag} to ${same}`}.` }];
+    return [{ text: `${text}, ${flag === '' ? again : `add ${flag} to ${same}`}.` }];
   });
   return has('finished') && !isContinued ? [...next, ...lookSteps(results)] : next;
 }
