@@ -167,7 +167,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     streak = { why, count: why === streak.why ? streak.count + 1 : 1 };
     if (!isUnknown || streak.count < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
-    stopReason ??= stop(`The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown`, ...hints);
+    stopReason ??= stop(`The last ${MAX_UNKNOWN} rows that were sent are unknown`, ...hints);
   }
 
   function reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {

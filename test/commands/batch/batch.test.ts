@@ -417,7 +417,7 @@ describe('batch: progress, summary and reports', () => {
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{12} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
     expect(stderr).toMatch(
-      /█{8}░{4} {2}2\/3 {2}2 finished, 1 running {2}[\d.]+\/min {2}[\dms ]+, about \d+s left/,
+      /█{8}░{4} {2}2\/3 {2}2 finished, 1 running {2}[\d.]+\/min {2}[\dms ]+, ~\d+s left/,
     );
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
@@ -610,7 +610,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
     const first = await ended.wfr(BATCH_ARGS, { cwd: others });
     expect(first.stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
     const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
-    expect(again.stderr).toContain('run the same command without --retry-failed again.\n');
+    expect(again.stderr).toContain('run the same command again, without --retry-failed.\n');
   });
 
   test('batch: while a row is open, the block offers only to continue', async () => {

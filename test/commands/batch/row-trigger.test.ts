@@ -14,7 +14,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers
 
 const BUSY: Handler = (_request, reply) => reply.send(503, { message: 'busy' }, { 'retry-after': '1' });
 const ONE_BY_ONE = [...BATCH_ARGS, '--concurrency', '1'];
-const STOPPED = 'The outcomes of 5 consecutive rows are unknown: no further rows were sent.\n';
+const STOPPED = 'The last 5 rows that were sent are unknown: no further rows were sent.\n';
 const countUnknownRows = (stderr: string) => stderr.split('  unknown  ').length - 1;
 
 describe('batch: a 503 with Retry-After after a complete body', () => {
