@@ -3,12 +3,13 @@ import type { WfrError } from '../../errors.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
-import { ChunkWriter, compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
+import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import type { Layout } from '../../view/presentation.js';
 import type { ValuePointer } from '../shared/output-flags.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
@@ -17,7 +18,8 @@ export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
 export interface RowsLayout {
   format: (typeof RESULTS_FORMATS)[number];
-  jsonColors: JsonColors | undefined;
+  /** How stdout is painted. */
+  page: Layout;
   /** The values of an output to show instead of it; none shows the output. */
   pointers: readonly ValuePointer[];
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
@@ -66,12 +68,15 @@ const UNSENT: Outcome = {
   durationMs: undefined,
 };
 
+/** Characters of a table; with more, another one follows. */
+const MAX_TABLE = 100_000;
+
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, jsonColors, pointers, table, delimiter, excel, outputOf } = layout;
+  const { format, page, pointers, table, delimiter, excel, outputOf } = layout;
   /** Rows of the table that the results have. */
   let inTable = 0;
   /** The pointers that some output has, and what the first output without one has. */
@@ -120,7 +125,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns what precedes the rows. */
   function formatHead(facts: object): string {
     if (format === 'json') {
-      const text = Buffer.concat([...formatJson(Buffer.from(sanitizeJson(facts)), jsonColors)]).toString();
+      const text = Buffer.concat([
+        ...formatJson(Buffer.from(sanitizeJson(facts)), page.jsonColors),
+      ]).toString();
       // The rows are last, so that a reader of the stream knows the facts before them; they precede the closing brace.
       return `${text.slice(0, text.lastIndexOf('\n', text.length - 2))},\n  "rows": [\n    `;
     }
@@ -132,8 +139,34 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...outputs])}`;
   }
 
+  /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
+  async function* readTables(): AsyncGenerator<string, void, void> {
+    const { layOutTable } = await import('../../view/table.js');
+    const headers = ['ROW', 'OUTCOME', ...pointers.map(({ text }) => text || 'output')];
+    const columns = headers.map((header, index) => ({
+      header,
+      text: (cells: readonly string[]) => cells[index] ?? '',
+      isCutAtStart: index === 0,
+    }));
+    let rows: string[][] = [];
+    let size = 0;
+    const layOut = () => (rows.length === 0 ? '' : `${layOutTable(rows, columns, page).join('\n')}\n`);
+    for await (const { facts, values } of readRows()) {
+      const cells = [facts.label ?? '', facts.outcome, ...values.map(textOf)].map((text) =>
+        sanitize(String(text)),
+      );
+      rows.push(cells);
+      size += cells.join('').length;
+      if (size < MAX_TABLE) continue;
+      yield layOut();
+      rows = [];
+      size = 0;
+    }
+    yield layOut();
+  }
+
   function formatRow(row: ResultRow): string | Uint8Array {
-    const { label, outcome, id } = row.facts;
+    const { id } = row.facts;
     switch (format) {
       case 'json':
         return jsonLine(row).subarray(0, -1);
@@ -141,9 +174,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         return jsonLine(row);
       case 'csv':
         return csvRow(row);
-      case 'text':
-        return `${[label ?? '', outcome, ...row.values.map(textOf)].map((text) => sanitize(String(text))).join('\t')}\n`;
-      case 'id':
+      default:
         return typeof id === 'string' ? idLine(id, `the run id of row ${row.facts.row}`) : '';
     }
   }
@@ -159,7 +190,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       ],
       facts,
     );
-    return Buffer.concat([...compactJson(json, jsonColors)]);
+    return Buffer.concat([...compactJson(json, page.jsonColors)]);
   }
 
   function csvRow({ cells, facts, values }: ResultRow): string {
@@ -176,6 +207,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   return {
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
+      if (format === 'text') {
+        for await (const text of readTables()) yield Buffer.from(text);
+        return;
+      }
       const writer = new ChunkWriter();
       writer.add(formatHead(facts));
       let separator = '';

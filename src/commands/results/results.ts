@@ -16,6 +16,7 @@ import { writtenTable } from '../../table/table.js';
 import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
+import { wrapLines } from '../../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -85,7 +86,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const failures = rowFiles ? await saveRows(joined, rowFiles, context, interruption.signal) : [];
     const exit = exitOfSeveral([exitOf(joined), ...failures.map(exitOfError)]);
     if (hasRows) {
-      const { jsonColors } = await openLayout(flags.color, context);
+      const page = await openLayout(flags.color, context);
       const file = await openRows(flags, context, interruption.signal);
       const outputOf = (outcome: Outcome) => {
         const files = outcome.state === 'gone' ? undefined : rowFiles;
@@ -96,7 +97,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       try {
         const table = file && (await writtenTable({ ...file, delimiter: plan.delimiter }));
         const { delimiter = ',' } = plan;
-        const layout = { ...plan, delimiter, excel: flags.excel === true, jsonColors, table, outputOf };
+        const layout = { ...plan, delimiter, excel: flags.excel === true, page, table, outputOf };
         const facts = factsOfRows(joined, summary, exit);
         await printRows(formatRows(joined, layout), facts, context, interruption);
       } finally {
@@ -158,7 +159,8 @@ async function saveRows(
 }
 
 async function printWarnings(warnings: readonly string[], { stderr }: Context): Promise<void> {
-  for (const warning of warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  const lines = warnings.map((warning) => `wfr: warning: ${sanitize(warning)}`);
+  for (const line of wrapLines(lines, stderr.columns)) await stderr.write(`${line}\n`);
 }
 
 /** Prints the rows until stdout is closed, and warns about what they do not show. Throws UsageError and OutputError. */

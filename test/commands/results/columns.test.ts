@@ -82,16 +82,30 @@ describe('results --get', () => {
     },
   );
 
-  test('results --get: text has a line per row with its label, outcome and values, separated by tabs; the summary is on stderr', async () => {
+  test('results --get: text is a table of the rows with their outcomes and values; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
       [...finished(2, output), ...failed(3, 'no'), { event: 'table', rows: 2 }],
       {},
       ...['--get', '/a', '--get', '/b'],
     );
-    expect(stdout).toBe('t.csv:2\tfinished\tx\\u0009y\\u000az\\u001b\t1.0\nt.csv:3\tfailed\t\t\n');
+    expect(stdout.split('\n')).toEqual([
+      'ROW      OUTCOME   /a                     /b',
+      't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
+      't.csv:3  failed',
+      '',
+    ]);
     expect(stderr).toContain('1 failed');
     expect(exitCode).toBe(3);
+  });
+
+  test('results --get: text of many rows has all of them, in tables that fit into memory', async () => {
+    const long = JSON.stringify({ a: 'x'.repeat(1_900) });
+    const events = Array.from({ length: 60 }, (_, index) => finished(index + 2, long)).flat();
+    const { stdout } = await results(events, {}, '--get', '/a');
+    const lines = stdout.split('\n').slice(0, -1);
+    expect(lines.filter((line) => line.startsWith('ROW '))).toHaveLength(2);
+    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{1900}$/.test(line))).toHaveLength(60);
   });
 
   test('results --get: a value that no output has is an empty column, and a warning with the keys of the first output', async () => {

@@ -195,6 +195,14 @@ test('results: before values on a terminal, the summary has the reasons, which v
   expect(stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
 });
 
+test('results: warnings fit the window', async () => {
+  const events = `{"event":"ended","row":1,"run":{"id":"a","status":"FINISHED","output":{"total":1}}}\n{"event":"table","rows":1}\n`;
+  const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
+  const { stderr } = await runCli(['results', 'out.jsonl', '--get', '/a'], { cwd, terminal: 40 });
+  expect(stderr).toContain('wfr: warning: --get /a: no row has this\n    value: ');
+  expect(Math.max(...stderr.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
+});
+
 test('results: the summary is colored and fits the window on a terminal, and is plain in a pipe', async () => {
   const reason = 'a reason that is longer than forty columns are wide';
   const events = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
