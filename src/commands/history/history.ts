@@ -61,7 +61,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const text = isText && runs.length > 0 ? [secrets.mask(formatRuns(runs, shorten, layout, context))] : [];
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
-  if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length));
+  if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
   if (isText && !quiet && runs.length < wanted.length)
     notes.push(`${runs.length} of ${wanted.length} runs; for all, add --limit ${wanted.length}`);
   const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
@@ -85,13 +85,16 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   throw new UsageError([`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`]);
 }
 
-async function emptyText(log: History, known: number): Promise<string> {
+async function emptyText(log: History, known: number, flags: HistoryFlags): Promise<string> {
   const risk = await log.findRisk();
   if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
   if (log.folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
   return known === 0
     ? `The history has no runs yet (${sanitize(log.folder)}).`
-    : 'No run in the history matches --status and --workflow.';
+    : `No run in the history matches ${['status', 'workflow']
+        .filter((name) => name in flags)
+        .map((name) => `--${name}`)
+        .join(' and ')}.`;
 }
 
 function* formatData(
@@ -129,6 +132,9 @@ function statusCommand(
   return context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`);
 }
 
+/** The columns that a service and the gap before it usually take. */
+const SERVICE_WIDTH = 30;
+
 const hasServices = (runs: readonly ListedRun[]) => new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
 
 function formatRuns(
@@ -140,6 +146,7 @@ function formatRuns(
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
   const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
+  const room = layout.width - (hasServices(runs) ? SERVICE_WIDTH : 0);
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: ({ id }) => cell(shorten(id)) },
     {
@@ -149,7 +156,7 @@ function formatRuns(
     },
     {
       header: 'NAME',
-      text: (run) => cell(runName(run, layout.width)),
+      text: (run) => cell(runName(run, room)),
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices(runs) ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),

@@ -209,6 +209,20 @@ describe('history: the runs that are listed', () => {
       expect((await history(args)).stderr).toBe('');
   });
 
+  test('where there is one flag, only that is said to select no run', async () => {
+    expect((await past([RUNS[0] as Recorded]).history(['--status', 'FAILED'])).stderr).toBe(
+      'No run in the history matches --status.\n',
+    );
+  });
+
+  test('a name beside a service is the label alone where there is little room', async () => {
+    const { history } = past([RUNS[2] as Recorded, { id: 'b', baseUrl: 'https://other.example.com/' }]);
+    const names = async (stdoutTerminal: number) =>
+      /\S*line 12|invoice: rows/.exec((await history([], { stdoutTerminal })).stdout)?.[0];
+    expect(await names(80)).toBe('line 12');
+    expect(await names(120)).toBe('invoice: rows');
+  });
+
   test('a selection without runs says so on stderr', async () => {
     const { stdout, stderr, exitCode } = await past(RUNS).history([
       '--status',
