@@ -160,7 +160,7 @@ function readValues(inputs: Record<string, unknown>, { parameters }: Workflow): 
   const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
     const problems = mismatches.map(({ name, message }) => `inputs.${name}: ${message}`);
-    throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}`);
+    throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('\n')}`);
   }
   const values = new Map(Object.entries(inputs));
   for (const [name, value] of Object.entries(inputs)) {

@@ -327,8 +327,8 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await run('amount=5', 'tag:=[]');
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.customer: missing input customer (string); ' +
-        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?',
+      '| The inputs do not match the Start Node: inputs.customer: missing input customer (string)\n' +
+        '| inputs.amount: must be a number, found a string\n| inputs.tag: unknown parameter "tag"; did you mean "tags"?',
     );
   });
 

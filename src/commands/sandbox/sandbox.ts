@@ -57,6 +57,7 @@ export async function sandbox(
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
   if (flags.list === true) {
     await output.write(workflows.map(describe).join('\n'));
+    if (output.isTerminal) await writeLine('\nTo run them, open a shell: wfr sandbox -- bash', context);
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -76,7 +77,7 @@ export async function sandbox(
     ['wfr', 'sandbox', ...toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile }), '--list'],
     context.platform,
   );
-  const examples = `${chooseExamples(workflows, context).map(describe).join('')}All workflows: ${bold(list)}\n`;
+  const examples = `${chooseExamples(workflows, context).map(describe).join('\n')}\nAll workflows: ${bold(list)}\n`;
   try {
     return program === undefined
       ? await serve(settings, examples, context)
@@ -91,10 +92,10 @@ async function serve(settings: Settings, examples: string, context: Context): Pr
   const ended = new Promise<Exit>((resolve) => {
     release = context.onSignal(resolve);
   });
-  const head = `Sandbox at ${settings.WFR_BASE_URL} until Ctrl-C. Settings for another shell:`;
-  await writeLine(head, context);
+  await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until Ctrl-C.`, context);
+  await context.stderr.write('\nSettings for another shell:\n');
   await context.stdout.write(formatAssignments(settings, context));
-  await context.stderr.write(`To try it there:\n${examples}`);
+  await context.stderr.write(`\nTo try it there:\n\n${examples}`);
   const end = await ended.finally(release);
   // After the ^C that a terminal echoes.
   if (context.stderr.isTerminal) await writeLine(`\n${ENDED}`, context);
@@ -113,7 +114,7 @@ async function runCommand(
   const isShown = context.stderr.isTerminal && isShell(program, args);
   if (isShown) {
     await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until this shell exits. To try it:`, context);
-    await context.stderr.write(examples);
+    await context.stderr.write(`\n${examples}`);
   }
   const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
   const starting = context.spawn(program, args, env);

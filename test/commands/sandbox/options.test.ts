@@ -136,6 +136,12 @@ describe('--from-profile', () => {
     expect(stderr).toMatch(/--list.*\n\nThe sandbox has ended, and so have its runs\.\n$/);
   });
 
+  test('wfr sandbox --list: says on a terminal alone where the commands work', async () => {
+    const said = 'To run them, open a shell: wfr sandbox -- bash\n';
+    expect((await runCli(['sandbox', '--list'], { stdoutTerminal: 80 })).stderr).toBe(`\n${said}`);
+    expect((await runCli(['sandbox', '--list'])).stderr).toBe('');
+  });
+
   test('wfr sandbox --from-profile: the settings to paste and the command that lists its workflows name the profile', async () => {
     const signals = new Signals();
     const { stdout, stderr } = await runCli(['sandbox', ...FLAGS], {
@@ -144,7 +150,7 @@ describe('--from-profile', () => {
       onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\. Settings for another shell:\nTo try it there:\nfree .*\n {2}wfr run .*\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\nfree .*\n {2}wfr run .*\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
