@@ -4,7 +4,12 @@
  */
 const SLICE = 100;
 
-const { rows: data, outcomes, common } = JSON.parse(document.getElementById('data').textContent);
+const {
+  rows: data,
+  outcomes,
+  common,
+  table: tableName = '',
+} = JSON.parse(document.getElementById('data').textContent);
 
 /** The runs, with the members of entries.ts that are not empty; the outcome is an index of `outcomes`. */
 const rows = data.map((row, index) => ({ number: index + 1, ...common, ...row }));
@@ -32,7 +37,7 @@ const CELLS = {
 
 /** Whether a run is one that the address names. */
 let isChosen = () => true;
-/** At first, those that did not succeed. */
+/** Those that did not succeed come first. */
 let sorted = rows.toSorted((one, other) => (one.group === undefined) - (other.group === undefined));
 let matching = rows;
 let renderedCount = 0;
@@ -182,7 +187,9 @@ function createLink(href, text) {
 
 function searchTextOf(row) {
   const texts = Object.values(row).filter((value) => typeof value === 'string');
-  return oneLine([outcomes[row.outcome].label, ...texts].join(' ')).toLowerCase();
+  // As the terminal and the results file name a row.
+  const name = row.label?.replace(/^line /, tableName);
+  return oneLine([outcomes[row.outcome].label, name, ...texts].join(' ')).toLowerCase();
 }
 
 function shorten(text, length) {

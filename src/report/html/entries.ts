@@ -82,13 +82,14 @@ const OMITTED = 'omitted, as the outputs of all runs are too long for one page; 
 export type Common = Partial<Pick<Entry, 'workflow' | 'version'>>;
 
 /**
- * Yields `{rows, outcomes, common}` as JSON: the entries without what is empty or common, with their groups, and indexes
+ * Yields `{rows, outcomes, common, table}` as JSON: the entries without what is empty or common, with their groups, and indexes
  * of the outcomes.
  */
 export function* serializeEntries(
   entries: readonly Entry[],
   common: Common,
   groupIds: ReadonlyMap<Entry, number>,
+  table: string,
 ): Generator<string, void, void> {
   let left = MAX_OUTPUTS;
   yield '{"rows":[';
@@ -106,7 +107,8 @@ export function* serializeEntries(
     for (const member of Object.keys(common)) row[member] = row[member] === '' ? null : undefined;
     yield `${index === 0 ? '' : ','}\n${toScriptJson(row)}`;
   }
-  yield `\n],\n"outcomes":${toScriptJson(PAGE_OUTCOMES)},\n"common":${toScriptJson(common)}}`;
+  const others = toScriptJson({ outcomes: PAGE_OUTCOMES, common, table: sanitize(table) });
+  yield `\n],\n${others.slice(1)}`;
 }
 
 /** Characters of an output that are shown. */

@@ -41,7 +41,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* serializeEntries(entries, common, groupIds);
+  yield* serializeEntries(entries, common, groupIds, table);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
@@ -165,20 +165,31 @@ function renderFigure(name: string, value: string, kind = ''): Markup {
 }
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
-/** Round widths of the ranges. Of durations up to ten times a width, `formatDuration` tells the ends of all ranges apart. */
+/** Round widths of the ranges. */
 const RANGES = [
   ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
   ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
 ];
 
+/** Returns what `formatDuration` tells apart of durations up to `longest` (ms). */
+function resolutionOf(longest: number): number {
+  if (longest < 9 * SECOND) return 0.1 * SECOND;
+  return longest < HOUR ? SECOND : longest < 2 * DAY ? MINUTE : HOUR;
+}
+
 /** Renders how many of the sorted durations are in each of at most eleven ranges; empty if all are in one. */
 function renderHistogram(durations: readonly number[], p95: number): Markup {
   // A few runs that took much longer share the last range.
-  const top = Math.min(durations.at(-1) ?? 0, 2 * p95);
-  const width = RANGES.find((range) => top <= 10 * range) ?? Math.ceil(top / 10 / DAY) * DAY;
+  const [shortest = 0] = durations;
+  const longest = durations.at(-1) ?? 0;
+  const top = Math.min(longest, 2 * p95);
+  const spread = top - shortest;
+  const width =
+    RANGES.find((range) => spread <= 10 * range && range >= resolutionOf(top)) ??
+    Math.ceil(spread / 10 / DAY) * DAY;
   const rangeOf = (duration: number) => Math.floor(Math.min(duration, top) / width);
-  const [first, last] = [rangeOf(durations[0] ?? 0), rangeOf(top)];
+  const [first, last] = [rangeOf(shortest), rangeOf(top)];
   if (first === last) return markup``;
   const counts = Array.from(
     { length: last + 1 - first },
@@ -187,7 +198,8 @@ function renderHistogram(durations: readonly number[], p95: number): Markup {
   const most = Math.max(...counts);
   const rows = counts.map((count, index) => {
     const start = (first + index) * width;
-    const end = first + index === last ? 'or more' : `to ${formatDuration(start + width)}`;
+    const isOpen = first + index === last && longest >= start + width;
+    const end = isOpen ? 'or more' : `to ${formatDuration(start + width)}`;
     return markup`<tr><th scope="row">${start && formatDuration(start)} ${end}</th><td class="number">${formatCount(count)}</td><td class="message"><svg aria-hidden="true" height="10"><rect width="${formatPercentage((count / most) * 100)}" height="10"/></svg></td></tr>\n`;
   });
   return markup`<table class="ranges">

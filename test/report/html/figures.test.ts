@@ -74,7 +74,7 @@ describe('--report html: the histogram of durations', () => {
       '2.5s to 3.0s 0',
       '3.0s to 3.5s 1',
       '3.5s to 4.0s 0',
-      '4.0s or more 1',
+      '4.0s to 4.5s 1',
     ]);
     const bars = [...histogram(durations).matchAll(/<rect width="([^"]*)"/g)].map(([, width]) => width);
     expect(bars).toEqual(['100.00%', '0.00%', '50.00%', '0.00%', '50.00%', '0.00%', '50.00%']);
@@ -82,10 +82,19 @@ describe('--report html: the histogram of durations', () => {
 
   test('--report html: a few runs that took much longer share the last range', () => {
     expect(ranges([...Array(199).fill(1_000), 30_000, 60_000])).toEqual([
-      '1.0s to 1.2s 199',
-      ...['1.2s to 1.4s 0', '1.4s to 1.6s 0', '1.6s to 1.8s 0', '1.8s to 2.0s 0'],
+      '1.0s to 1.1s 199',
+      ...Array.from(
+        { length: 9 },
+        (_, index) => `1.${index + 1}s to ${index === 8 ? '2.0' : `1.${index + 2}`}s 0`,
+      ),
       '2.0s or more 2',
     ]);
+  });
+
+  test('--report html: durations that differ little are told apart, as far as their texts are', () => {
+    expect(ranges([6_000, 6_150, 6_250])).toEqual(['6.0s to 6.1s 1', '6.1s to 6.2s 1', '6.2s to 6.3s 1']);
+    expect(ranges([12_000, 12_150, 13_000])).toEqual(['12s to 13s 2', '13s to 14s 1']);
+    expect(ranges([7_200_000, 7_210_000, 7_260_000])).toEqual(['2h to 2h 1m 2', '2h 1m to 2h 2m 1']);
   });
 
   test.each([
