@@ -28,7 +28,7 @@ export function createPagedArray<T>() {
 const SIZE = 16;
 const NONE = '0'.repeat(2 * SIZE);
 
-type DigestList = ReturnType<typeof createDigestList>;
+export type DigestList = ReturnType<typeof createDigestList>;
 
 /** Returns a list of a digest for each row, 32 hexadecimal digits: a string for each would take several times the memory. */
 export function createDigestList() {

@@ -3,7 +3,7 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { createDigestIndex, createDigestList, type DigestIndex } from './compact-lists.js';
+import { createDigestIndex, createDigestList, type DigestIndex, type DigestList } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
@@ -112,14 +112,20 @@ export function matchRows(
       if (equal !== at) copies.set(at, equal);
       else if (!unreadable.has(at) || found.written.get(at) === undefined) take(at, byKey.find(key, true));
     }
-    keepOrder();
+    keepOrder(found.keys, keys, (at) => numberAt(at) > 0);
   }
 
   /** Gives equal rows the recorded ones that they took by their numbers, so that each keeps its line and its name. */
-  function keepOrder(): void {
-    const byKey = createDigestIndex(keys);
-    for (const row of recordedRows(isFound).reverse()) byKey.add(row);
-    for (const [at, key] of found.keys.entries()) if (numberAt(at) > 0) take(at, byKey.find(key, true));
+  function keepOrder(
+    digests: DigestList,
+    recordedDigests: DigestList,
+    hasTaken: (at: number) => boolean,
+  ): void {
+    const positions: number[] = [];
+    for (const [at] of digests.entries()) if (hasTaken(at)) positions.push(at);
+    const equal = createDigestIndex(recordedDigests);
+    for (const row of Float64Array.from(positions, numberAt).sort().reverse()) equal.add(row);
+    for (const at of positions) take(at, equal.find(digests.get(at), true));
   }
 
   /** Returns the recorded rows by their content, in ORDER, and then the one with the smallest number first. */
@@ -153,6 +159,7 @@ export function matchRows(
       // The latest one may have moved; what was here before that one is no longer known.
       if (latest !== undefined && !isFound(latest)) take(at, byWritten.find(written, true));
     }
+    keepOrder(found.written, recordedWritten, (at) => unreadable.has(at) && numberAt(at) > 0);
   }
 
   /** A number never means another row: a new one is above all that were ever recorded, and the line where that is. */

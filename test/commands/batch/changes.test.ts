@@ -337,6 +337,28 @@ describe('batch --rows: tables that change', () => {
     expect(sent).toHaveLength(3);
   });
 
+  test('batch: equal rows whose document is missing keep their lines in a command that is run again', async () => {
+    const { run, wfr, cwd, sent } = await prepareTable(
+      'customer,scan@\nA,none.pdf\nB,none.pdf\nA,none.pdf\n',
+    );
+    const labels = async () => {
+      const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+      return [...stdout.matchAll(/"row":(\d+),"label":"rows\.csv:(\d+)"/g)].map(([, row, line]) => [
+        row,
+        line,
+      ]);
+    };
+    for (let count = 0; count < 3; count++) {
+      await run();
+      expect(await labels()).toEqual([
+        ['2', '2'],
+        ['3', '3'],
+        ['4', '4'],
+      ]);
+    }
+    expect(sent).toEqual([]);
+  });
+
   test('batch: a row whose document was archived after success is finished, and one whose document was replaced is held', async () => {
     const { run, sent, cwd } = await prepareTable('customer,scan@\nA,a.pdf\nB,b.pdf\n');
     writeFileSync(join(cwd, 'a.pdf'), 'A');
