@@ -52,6 +52,8 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   }
   const [id] = ids;
   if (id !== undefined) return isUrl(workflow) ? id : workflow;
+  if (/^[\w.-]+(=|:=|@)/.test(workflow))
+    throw new UsageError([`${workflow}: is an input; the workflow must be before it`]);
   if (profile === undefined || named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
   const nearest = findNearest(workflow, names);

@@ -229,6 +229,8 @@ describe('wfr: mistakes on the command line', () => {
     [['help', 'watch', 'x'], 'no help on "watch x"', ''],
     [['help', 'inputs', 'x'], 'no help on "inputs x"; choose one of run, ', ''],
     [['run', ''], 'the workflow is empty', ''],
+    [['run', 'customer=A', 'amount:=5'], 'customer=A: is an input; the workflow must be before it\n', ''],
+    [['batch', 'scan@a.pdf', '--rows', 'x.csv'], 'scan@a.pdf: is an input; the workflow must', ''],
     [
       ['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'],
       '--inputs-file b: it may be given only once; it is already a',
