@@ -97,7 +97,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns the proxy for `url`, and the variable that names it; undefined for a direct connection, as always to loopback. An
- * empty variable counts as unset. Throws UsageError that names an invalid variable, but not its value, which may contain a password.
+ * empty variable counts as unset. Throws UsageError that names an invalid variable, but not its value, which may contain a
+ * password.
  */
 function findProxy(url: URL, env: Environment) {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';

@@ -27,6 +27,7 @@ export function createBatchRun(tools: BatchTools) {
   const rowExits = new Set<Exit>();
   /** How many of them are in each state. */
   const endedNow = new Map<RowState, number>();
+  /** How many of them had not ended before this command read them. */
   let paced = 0;
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   const inProgress = new Set<number>();
