@@ -103,6 +103,14 @@ describe('run --once: the same command again', () => {
     expect((await once()).stderr).not.toContain(command);
   });
 
+  test('run --once: the report of a run that an earlier command saw end has no duration of its own', async () => {
+    const { once, cwd } = await prepareOnce();
+    await once();
+    await once(['a=1', '--report', 'html=r.html']);
+    const [row] = readPageRows(readFileSync(join(cwd, 'r.html'), 'utf8'));
+    expect(row).toMatchObject({ words: 'not observed', duration: null });
+  });
+
   test('run --once: an accepted run is watched, and its end is recorded', async () => {
     const { once, state, posts, path } = await prepareOnce();
     state.run = aRun();
