@@ -3,6 +3,7 @@
  * constant memory, and the closing bytes are sent only after every document was found unchanged. Until then, the service
  * cannot have a complete request.
  */
+import { bufferOf } from '../text/utf8.js';
 import type { SendState } from './errors.js';
 
 /** Bytes of known length that can be read repeatedly and then verified. */
@@ -133,9 +134,7 @@ async function* packChunks(parts: readonly Part[], total: number): AsyncGenerato
           yield out.subarray(0, used);
           used = 0;
         }
-        const { buffer, byteOffset, byteLength } = slice;
-        if (isSource)
-          out.write(Buffer.from(buffer, byteOffset, byteLength).toString('base64'), used, 'latin1');
+        if (isSource) out.write(bufferOf(slice).toString('base64'), used, 'latin1');
         else out.set(slice, used);
         used += length;
       }

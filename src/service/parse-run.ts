@@ -2,6 +2,7 @@
 
 import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
+import { latin1 } from '../text/utf8.js';
 import { type ReceivedResponse, UnreadableResponseError } from './errors.js';
 import type { Run } from './run.js';
 
@@ -81,14 +82,14 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
 export function parseId(value: Uint8Array | undefined, idTypes?: IdTypes): string | undefined {
   if (value === undefined || value.length > MAX_ID) return undefined;
   if (value[0] === 0x22 || idTypes === 'string') return asText(value, MAX_ID);
-  const text = Buffer.from(value).toString('latin1');
+  const text = latin1(value);
   return /^\d+$/.test(text) ? text : undefined;
 }
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
   if (value === undefined || value.length > MAX_TEXT) return undefined;
   if (!/[-0-9]/.test(String.fromCharCode(value[0] ?? 0))) return undefined;
-  const number = Number(Buffer.from(value).toString('latin1'));
+  const number = Number(latin1(value));
   return Number.isFinite(number) ? number : undefined;
 }
 

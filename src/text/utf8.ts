@@ -59,7 +59,12 @@ export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<
   if (rest.length > 0) yield [{ bytes: Buffer.concat(rest), number: number + 1, start, isComplete: false }];
 }
 
+/** Returns the same bytes as a Buffer, without a copy. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** Returns a character for each byte, without a copy of the bytes. */
-export function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+export function latin1(bytes: Uint8Array): string {
+  return bufferOf(bytes).toString('latin1');
 }

@@ -1,4 +1,5 @@
 /** Splits a JSON object into its members, whose values stay unparsed text. */
+import { bufferOf } from '../utf8.js';
 import { JsonScanner } from './scanner.js';
 
 export interface Member {
@@ -15,7 +16,7 @@ const PARTIAL_ESCAPE =
 
 /** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
-  const text = Buffer.from(token.buffer, token.byteOffset, token.byteLength).toString();
+  const text = bufferOf(token).toString();
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
