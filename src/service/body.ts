@@ -103,7 +103,8 @@ export function createTriggerBody(content: TriggerContent) {
   return body;
 }
 
-function buildParts({ fields, inputs }: TriggerContent): Part[] {
+/** Returns the parts of the body, without the braces that end it. */
+export function buildParts({ fields, inputs }: TriggerContent): Part[] {
   const members = Object.entries(fields).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
   );
