@@ -34,9 +34,9 @@ const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 export async function readBytes(path: string, rules: PathRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const handle = path === '-' ? undefined : await openFile(path, rules, context);
+  const handle = await openFile(path, rules, context);
   try {
-    for await (const chunk of readChunks(await streamOf(handle, context), path)) {
+    for await (const chunk of readChunks(handle, path, context)) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       chunks.push(bytes);
       size += bytes.length;
@@ -56,7 +56,7 @@ export async function readBytes(path: string, rules: PathRules, context: Context
  * unlinked temporary file. Throws InputError, also for nothing from a pipe: what should have written to it has probably failed.
  */
 export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
-  const handle = path === '-' ? undefined : await openFile(path, rules, context);
+  const handle = await openFile(path, rules, context);
   try {
     const identity = await handle?.stat({ bigint: true });
     if (handle && identity?.isFile() && (await hasByteAt(handle, Number(identity.size) - 1)))
@@ -89,8 +89,7 @@ export async function openRereadable(
   context: Context,
   signal: AbortSignal,
 ): Promise<{ open(): Readable; close(): Promise<void> }> {
-  const handle =
-    path === '-' ? undefined : await openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
+  const handle = await openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || stats?.isFile() !== true;
   const file = isCopy
@@ -123,20 +122,21 @@ async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boole
   return now.size !== before.size || now.mtimeNs !== before.mtimeNs || isTouched;
 }
 
-/** Returns what reads a file; without one, standard input, and tells a person at a terminal that wfr reads it. */
-async function streamOf(handle: FileHandle | undefined, { stdin, stderr, platform }: Context) {
-  if (handle !== undefined) return handle.createReadStream({ autoClose: false });
+/** Returns standard input, and tells a person at a terminal that wfr reads it. */
+async function openStdin({ stdin, stderr, platform }: Context) {
   const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
   if (stdin.isTTY === true)
     await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
   return stdin;
 }
 
+/** Opens a file; undefined for `-`, which is standard input. Throws InputError. */
 async function openFile(
   path: string,
   { base, within, isOnCommandLine, checkOwner }: PathRules,
   context: Context,
-): Promise<FileHandle> {
+): Promise<FileHandle | undefined> {
+  if (path === '-') return undefined;
   const absolute = resolvePath(path, base, context);
   let handle: FileHandle | undefined;
   try {
@@ -183,10 +183,10 @@ async function suggestFile(path: string, absolute: string): Promise<string> {
 const describeBase = (base: string, { cwd }: Context) =>
   base === cwd ? '' : `; paths are relative to ${base}`;
 
-/** Yields the chunks of a stream. Throws InputError if it cannot be read. */
-async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string) {
+/** Yields the chunks of a file; without one, of standard input. Throws InputError if it cannot be read. */
+async function* readChunks(handle: FileHandle | undefined, path: string, context: Context) {
   try {
-    yield* stream;
+    yield* handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
   } catch (error) {
     throw toFileError(path, error);
   }
@@ -206,7 +206,7 @@ async function copyToTemporaryFile(
     copy = await open(name, 'wx+', 0o600);
     // Windows cannot unlink an open file, and removes temporary files itself.
     await unlink(name).catch(() => {});
-    await writeFile(copy, readChunks(await streamOf(handle, context), path));
+    await writeFile(copy, readChunks(handle, path, context));
     return copy;
   } catch (error) {
     await copy?.close();
