@@ -84,10 +84,6 @@ export async function identifyRow(
   const written = () => saltedDigest(salt, `written ${digest()}`);
   if ('problem' in inputs) return { key: written(), isUnreadable: true };
   let hasFiles = false;
-  const digestOf: DigestFile = (...file) => {
-    hasFiles = true;
-    return digestFile(...file);
-  };
   try {
     const members = [
       ...inputs.items.map((item) => ({ name: item.name, segments: [segmentOf(item)] })),
@@ -102,7 +98,8 @@ export async function identifyRow(
         if (segment instanceof Uint8Array) texts.push(compact(segment));
         else {
           const { kind, path, mediaType = '' } = segment;
-          texts.push(`\0${kind} ${await digestOf(path, inputs.paths, kind)} ${mediaType}\0`);
+          hasFiles = true;
+          texts.push(`\0${kind} ${await digestFile(path, inputs.paths, kind)} ${mediaType}\0`);
         }
       }
     }
