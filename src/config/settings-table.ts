@@ -7,6 +7,7 @@ import { PARAMETERS_SCHEMA } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
 import type { Schema } from '../text/json/check-schema.js';
+import { UUID } from '../text/url.js';
 
 export interface Setting extends Schema {
   /** What overrides the profile: a flag, then an environment variable. */
@@ -31,7 +32,6 @@ const WITHOUT_SECRET = new RegExp(
 const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
 const POSITIVE_DURATION = new RegExp(`^(?=.*[1-9])${DURATION.source.slice(1)}`);
 const RUN_URL = /^https?:\/\/[^\s/@{}<>|"'\\`]+\/[^\s{}<>|"'\\`]*\{id\}[^\s{}<>|"'\\`]*$/;
-const UUID = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
 
 /** Returns a setting with a text. */

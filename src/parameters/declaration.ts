@@ -21,7 +21,9 @@ export interface Parameter {
 /** By name, in the order of the declaration. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[/](\*|[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})$/;
+/** A restricted name (RFC 6838, section 4.2). */
+const NAME = '[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}';
+const MEDIA_TYPE = new RegExp(`^${NAME}[/](\\*|${NAME})$`);
 
 const TYPE: Schema = {
   type: 'string',

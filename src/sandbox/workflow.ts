@@ -2,7 +2,7 @@
 import { declare, PARAMETERS_SCHEMA, type Parameters } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
-import { parseDuration } from '../text/quantity.js';
+import { DURATION, parseDuration } from '../text/quantity.js';
 
 export interface Workflow {
   id: string;
@@ -25,11 +25,7 @@ interface Failure {
 
 const TEXT: Schema = { type: 'string', title: 'a non-empty string', pattern: /[\s\S]/ };
 
-const DURATION: Schema = {
-  type: 'string',
-  title: 'a duration, such as "1.5s"',
-  pattern: /^(\d+(\.\d+)?|\.\d+)(ms|s|m|h)?$/,
-};
+const TIME: Schema = { type: 'string', title: 'a duration, such as "1.5s"', pattern: DURATION };
 
 const ANY_OBJECT: Schema = { type: 'object', title: 'an object' };
 
@@ -44,7 +40,7 @@ const object = (members: Record<string, Schema>, optional: Record<string, Schema
   required: Object.keys(members),
 });
 
-const STEP = object({ name: TEXT, duration: DURATION });
+const STEP = object({ name: TEXT, duration: TIME });
 const FAILURE = object({ step: TEXT, message: TEXT }, { when: ANY_OBJECT });
 const WORKFLOW = object(
   { id: TEXT, versionName: TEXT, parameters: PARAMETERS_SCHEMA, steps: list(STEP) },

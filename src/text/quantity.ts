@@ -35,9 +35,12 @@ export function listFirst(items: readonly string[], max: number, count = items.l
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
-/** Parses `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds into milliseconds; undefined for anything else. */
+/** `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds. */
+export const DURATION = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/;
+
+/** Parses a duration into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
-  const [, number, unit] = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/.exec(text.trim()) ?? [];
+  const [, number, unit] = DURATION.exec(text.trim()) ?? [];
   const factor = unit === undefined ? undefined : UNITS[unit];
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }

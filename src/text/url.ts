@@ -48,7 +48,8 @@ export function redactUrl(text: string): string {
   return text.replace(/^(https?:\/{0,2})?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Without a flag, as the schema of the config file has it, too. */
+export const UUID = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 
 /** Returns whether a text is a UUID, of any version (RFC 9562, section 4). */
 export function isUuid(text: string): boolean {
