@@ -34,7 +34,15 @@ const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 
 /** What begins at a byte between strings. */
-const [SCALAR, SPACE, OPEN, CLOSE, COMMA, COLON, STRING] = [0, 1, 2, 3, 4, 5, 6];
+enum Kind {
+  scalar,
+  space,
+  open,
+  close,
+  comma,
+  colon,
+  string,
+}
 const KINDS = new Uint8Array(256);
 for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entries())
   for (const byte of Buffer.from(characters)) KINDS[byte] = kind;
@@ -97,29 +105,29 @@ function formatChunk(
     if (offset >= end || used > full) break;
     const byte = json[offset] as number;
     const kind = KINDS[byte] as number;
-    if (kind === SPACE) {
+    if (kind === Kind.space) {
       offset++;
-    } else if (kind === STRING) {
+    } else if (kind === Kind.string) {
       if (colors !== undefined) used = write(out, used, isKey(json, offset) ? colors.key : colors.string);
       out[used++] = byte;
       offset++;
       isInString = true;
-    } else if (kind === SCALAR) {
+    } else if (kind === Kind.scalar) {
       if (byte === LETTER_N) used = write(out, used, colors?.null);
       // A literal, or as much of a number as surely fits.
       const last = Math.min(end, offset + MARGIN / 2);
       do out[used++] = json[offset++] as number;
-      while (offset < last && KINDS[json[offset] as number] === SCALAR);
+      while (offset < last && KINDS[json[offset] as number] === Kind.scalar);
       if (byte === LETTER_N) used = write(out, used, colors?.end);
     } else {
-      if (kind === CLOSE && isIndented) used = breakLine(outView, used, --depth);
+      if (kind === Kind.close && isIndented) used = breakLine(outView, used, --depth);
       used = punctuate(out, used, byte, colors);
       offset++;
-      if (kind === COMMA && isIndented) used = breakLine(outView, used, depth);
-      if (kind === COLON && isIndented) out[used++] = 0x20;
-      if (kind !== OPEN) continue;
-      while (KINDS[json[offset] as number] === SPACE) offset++;
-      if (KINDS[json[offset] as number] === CLOSE)
+      if (kind === Kind.comma && isIndented) used = breakLine(outView, used, depth);
+      if (kind === Kind.colon && isIndented) out[used++] = 0x20;
+      if (kind !== Kind.open) continue;
+      while (KINDS[json[offset] as number] === Kind.space) offset++;
+      if (KINDS[json[offset] as number] === Kind.close)
         used = punctuate(out, used, json[offset++] as number, colors);
       else if (isIndented) used = breakLine(outView, used, ++depth);
     }
@@ -156,8 +164,8 @@ function isKey(json: Uint8Array, offset: number): boolean {
   let end = offset + 1;
   while (end < json.length && json[end] !== QUOTE) end += json[end] === BACKSLASH ? 2 : 1;
   do end++;
-  while (KINDS[json[end] as number] === SPACE);
-  return KINDS[json[end] as number] === COLON;
+  while (KINDS[json[end] as number] === Kind.space);
+  return KINDS[json[end] as number] === Kind.colon;
 }
 
 /**

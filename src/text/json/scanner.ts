@@ -17,7 +17,15 @@ export class JsonSyntaxError extends Error {
 export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | 'number' | 'literal';
 
 /** What may come next. */
-const [VALUE, VALUE_OR_CLOSE, KEY, KEY_OR_CLOSE, COLON, COMMA_OR_CLOSE, END] = [0, 1, 2, 3, 4, 5, 6];
+enum Next {
+  value,
+  valueOrClose,
+  key,
+  keyOrClose,
+  colon,
+  commaOrClose,
+  end,
+}
 const EXPECTED = [
   'a value',
   'a value or ]',
@@ -55,7 +63,7 @@ export class JsonScanner {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #maxDepth: number;
-  #expected = VALUE;
+  #expected = Next.value;
   /** One byte per level: 1 for an object, 0 for an array. */
   #objects = new Uint8Array(64);
 
@@ -77,7 +85,7 @@ export class JsonScanner {
     for (;;) {
       while (offset < length && SPACE[bytes[offset] as number] === 1) offset++;
       if (offset >= length) {
-        if (expected !== END) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
+        if (expected !== Next.end) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
         this.start = this.end = offset;
         return false;
       }
@@ -87,27 +95,27 @@ export class JsonScanner {
       let token: JsonToken;
       switch (byte) {
         case QUOTE:
-          if (expected > KEY_OR_CLOSE) throw unexpected(expected, start);
+          if (expected > Next.keyOrClose) throw unexpected(expected, start);
           offset = endOfString(bytes, this.#view, start);
-          token = expected >= KEY ? 'key' : 'string';
-          expected = token === 'key' ? COLON : depth === 0 ? END : COMMA_OR_CLOSE;
+          token = expected >= Next.key ? 'key' : 'string';
+          expected = token === 'key' ? Next.colon : depth === 0 ? Next.end : Next.commaOrClose;
           break;
         case 0x3a:
-          if (expected !== COLON) throw unexpected(expected, start);
+          if (expected !== Next.colon) throw unexpected(expected, start);
           token = ':';
-          expected = VALUE;
+          expected = Next.value;
           break;
         case 0x2c:
-          if (expected !== COMMA_OR_CLOSE) throw unexpected(expected, start);
+          if (expected !== Next.commaOrClose) throw unexpected(expected, start);
           token = ',';
-          expected = objects[depth - 1] === 1 ? KEY : VALUE;
+          expected = objects[depth - 1] === 1 ? Next.key : Next.value;
           break;
         case 0x7b:
         case 0x5b: {
-          if (expected > VALUE_OR_CLOSE) throw unexpected(expected, start);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start);
           const isObject = byte === 0x7b;
           token = isObject ? '{' : '[';
-          expected = isObject ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
+          expected = isObject ? Next.keyOrClose : Next.valueOrClose;
           if (depth === objects.length) objects = this.#grow();
           objects[depth++] = isObject ? 1 : 0;
           break;
@@ -115,19 +123,19 @@ export class JsonScanner {
         case 0x7d:
         case 0x5d: {
           const isObject = byte === 0x7d;
-          const isEmpty = expected === (isObject ? KEY_OR_CLOSE : VALUE_OR_CLOSE);
+          const isEmpty = expected === (isObject ? Next.keyOrClose : Next.valueOrClose);
           const matches = depth > 0 && objects[depth - 1] === (isObject ? 1 : 0);
-          if (!matches || !(isEmpty || expected === COMMA_OR_CLOSE)) throw unexpected(expected, start);
+          if (!matches || !(isEmpty || expected === Next.commaOrClose)) throw unexpected(expected, start);
           token = isObject ? '}' : ']';
-          expected = --depth === 0 ? END : COMMA_OR_CLOSE;
+          expected = --depth === 0 ? Next.end : Next.commaOrClose;
           break;
         }
         default: {
-          if (expected > VALUE_OR_CLOSE) throw unexpected(expected, start);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start);
           const isNumber = byte === 0x2d || isDigit(byte);
           offset = isNumber ? endOfNumber(bytes, start) : endOfLiteral(bytes, start, expected);
           token = isNumber ? 'number' : 'literal';
-          expected = depth === 0 ? END : COMMA_OR_CLOSE;
+          expected = depth === 0 ? Next.end : Next.commaOrClose;
         }
       }
       if (before > maxDepth && depth > maxDepth) continue;
