@@ -1,18 +1,11 @@
 /** Where reports are written: a file that is replaced atomically, an open descriptor, a pipe, a device. */
 import { randomUUID } from 'node:crypto';
-import {
-  constants,
-  createWriteStream,
-  open as openDescriptor,
-  type Stats,
-  write as writeDescriptor,
-} from 'node:fs';
+import { constants, createWriteStream, openSync, type Stats, writeSync } from 'node:fs';
 import { access, open, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
 import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
@@ -50,7 +43,7 @@ export async function openDestination(name: string, context: Context): Promise<D
   if (openDirectly !== undefined)
     return {
       async write(chunks) {
-        await pipeline(Readable.from(chunks), await openDirectly());
+        await pipeline(Readable.from(chunks), openDirectly());
       },
       async close() {},
     };
@@ -72,14 +65,11 @@ export async function openDestination(name: string, context: Context): Promise<D
 }
 
 /** Returns what opens a target that is not replaced; undefined for a file. */
-async function findDirectWay(
-  path: string,
-  stats: Stats,
-): Promise<(() => Promise<NodeJS.WritableStream>) | undefined> {
+async function findDirectWay(path: string, stats: Stats): Promise<(() => NodeJS.WritableStream) | undefined> {
   if (stats.isFIFO() || stats.isCharacterDevice()) {
     // Checked without opening: opening a device may have side effects, and the reader of a pipe may start late.
     await access(path, constants.W_OK);
-    return stats.isFIFO() ? () => openPipe(path) : async () => createWriteStream(path, { flags: 'a' });
+    return () => (stats.isFIFO() ? openPipe(path) : createWriteStream(path, { flags: 'a' }));
   }
   if (stats.isDirectory()) throw new Error('it is a folder');
   if (!stats.isFile()) throw new Error('it is neither a file nor a pipe');
@@ -88,16 +78,16 @@ async function findDirectWay(
   // The shell has opened the file, which may be a log: it is neither replaced nor truncated.
   const fd = Number(basename(path));
   // Nothing is written, but a descriptor that was opened for reading fails.
-  await promisify(writeDescriptor)(fd, Buffer.alloc(0));
-  return async () => createWriteStream('', { fd, autoClose: false });
+  writeSync(fd, '');
+  return () => createWriteStream('', { fd, autoClose: false });
 }
 
 /**
  * Opens a pipe. O_NONBLOCK makes one without a reader fail (ENXIO) instead of blocking forever; a Socket waits for a slow
  * reader without blocking a thread.
  */
-async function openPipe(path: string): Promise<NodeJS.WritableStream> {
-  const fd = await promisify(openDescriptor)(path, constants.O_WRONLY | constants.O_NONBLOCK);
+function openPipe(path: string): NodeJS.WritableStream {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   return new Socket({ fd, readable: false, writable: true });
 }
 
