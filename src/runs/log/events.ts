@@ -8,6 +8,7 @@ import { rowReason } from '../../outcome/describe-error.js';
 import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
+import { isObject } from '../../text/json/json-file.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
@@ -152,7 +153,7 @@ function isListOfRanges(value: unknown): value is RowRanges {
 
 function isRecordOf(accepts: Check<string>) {
   return (value: unknown): value is Readonly<Record<string, string>> =>
-    typeof value === 'object' && value !== null && Object.values(value).every(accepts);
+    isObject(value) && Object.values(value).every(accepts);
 }
 
 function matches(pattern: RegExp) {
@@ -275,7 +276,7 @@ function parseLine(bytes: Buffer): Members | undefined {
   try {
     const isEnded = bytes.toString('latin1', 0, 20).includes('"ended"');
     const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString());
-    if (typeof members !== 'object' || members === null || Array.isArray(members)) return undefined;
+    if (!isObject(members)) return undefined;
     const { time } = members;
     if (time !== undefined) members.time = typeof time === 'string' ? Date.parse(time) : Number.NaN;
     return members;
