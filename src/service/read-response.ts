@@ -1,5 +1,6 @@
 /** Reads one response as undici parses it: all of a 2xx, and the start of any other. */
 import { isUtf8 } from 'node:buffer';
+import { promisify } from 'node:util';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
@@ -198,9 +199,7 @@ async function decode(body: Buffer, header: string | undefined, maxOutputLength:
   // Some servers omit the zlib wrapper of deflate (RFC 9110, section 8.4.1.2), whose first byte names method 8.
   const decoder = first === 0x1f || (first & 0x0f) === 8 ? unzip : inflateRaw;
   const options = { maxOutputLength, chunkSize: MAX_PART, finishFlush: constants.Z_SYNC_FLUSH };
-  return new Promise((resolve, reject) => {
-    decoder(body, options, (error, decoded) => (error === null ? resolve(decoded) : reject(error)));
-  });
+  return promisify(decoder)(body, options);
 }
 
 /** Returns bytes in one buffer, which grows to twice its size, so that single bytes take little time. */
