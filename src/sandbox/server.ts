@@ -2,7 +2,7 @@
  * The sandbox's HTTP server and its runs, whose state is computed from the elapsed time: a second implementation of the
  * interface, independent of wfr's client.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -182,7 +182,7 @@ function kindOf(value: unknown): InputKind {
 function describeDocument(uri: string): object {
   const { length = 0, mediaType } = parseDataUriHead(uri) ?? {};
   const bytes = Buffer.from(uri.slice(length), 'base64');
-  return { mediaType, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  return { mediaType, bytes: bytes.length, sha256: hash('sha256', bytes) };
 }
 
 /** Starts a run, whose state follows from the elapsed time, and returns it. */
