@@ -8,6 +8,7 @@ import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
+import type { RowObserver } from './log.js';
 import { openLogFile, readStart, withFileName } from './log-file.js';
 import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
 import { NEW_ROW, reduce } from './reduce.js';
@@ -22,9 +23,12 @@ export type OnceTarget = Pick<Header, 'workflow' | 'baseUrl'>;
 export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
-export async function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
-  const { path, name, clock, uid } = options;
-  const resolved = await withFileName('--once', name, resolveTrusted(path, uid));
+export function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
+  return withFileName('--once', options.name, createMissing(options, target));
+}
+
+async function createMissing({ path, clock, uid }: OwnedFileOptions, target: OnceTarget): Promise<void> {
+  const resolved = await resolveTrusted(path, uid);
   const isThere = await promises.lstat(path).then(
     () => true,
     () => false,
@@ -32,18 +36,17 @@ export async function createOnceFile(options: OwnedFileOptions, target: OnceTarg
   if (isThere) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
-  await withFileName('--once', name, createWhole(resolved, lines));
+  await createWhole(resolved, lines);
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
 export async function openOnceFile(options: OwnedFileOptions) {
-  const { name } = options;
-  await withFileName('--once', name, assertOnceFile(options));
   let record = NEW_ROW;
-  const opening = openLogFile({ ...options, mustExist: true }, (event, time) => {
+  const onEvent: RowObserver = (event, time) => {
     record = reduce(record, event, time);
-  });
-  const { log, header } = await withFileName('--once', name, opening);
+  };
+  const opening = assertOnceFile(options).then(() => openLogFile({ ...options, mustExist: true }, onEvent));
+  const { log, header } = await withFileName('--once', options.name, opening);
   return {
     log,
     /** The first line. */
