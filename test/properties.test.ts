@@ -6,7 +6,7 @@ import { parseItems } from '../src/inputs/item.js';
 import { compactJson, formatJson, type JsonColors, rawString } from '../src/text/json/format-json.js';
 import { findPositions } from '../src/text/json/json-file.js';
 import { followPointer, parsePointer } from '../src/text/json/pointer.js';
-import { escapeCodePoint, isUnsafe, quoteLines, sanitize } from '../src/text/sanitize.js';
+import { escapeCharacter, isUnsafe, quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { effort } from './helpers/effort.js';
@@ -67,9 +67,7 @@ function formatSlowly(json: string, isIndented: boolean, colors?: JsonColors): s
     const [opens, closes] = [/^[[{]/.test(token), /^[\]}]/.test(token)];
     if (closes) depth--;
     const before = index > 0 && /^[[{]/.test(found[index - 1] ?? '') !== closes ? line() : '';
-    const points = [...token].map((c) =>
-      isUnsafe(c.codePointAt(0) ?? 0) ? escapeCodePoint(c.codePointAt(0) ?? 0) : c,
-    );
+    const points = [...token].map((c) => (isUnsafe(c.codePointAt(0) ?? 0) ? escapeCharacter(c) : c));
     const safe = points.join('').replace(/##(?=[A-Za-z]*\[)/g, '#\\u0023');
     const color = (colors as Record<string, string> | undefined)?.[colorName(token, found[index + 1])] ?? '';
     if (opens) depth++;

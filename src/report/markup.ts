@@ -1,6 +1,6 @@
 /** HTML and XML built from text that was not trusted. */
 
-import { escapeCodePoint } from '../text/sanitize.js';
+import { escapeCharacter } from '../text/sanitize.js';
 
 /** A piece of markup: the tag `markup` builds one. */
 export class Markup {
@@ -31,7 +31,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Replaces code points that UTF-8, HTML or XML cannot represent by `\uXXXX`; sanitized text has no control characters. */
 export function escapeUnencodable(text: string): string {
-  return text.replace(/[\p{Surrogate}\p{Noncharacter_Code_Point}]/gu, (character) =>
-    escapeCodePoint(character.codePointAt(0) ?? 0),
-  );
+  return text.replace(/[\p{Surrogate}\p{Noncharacter_Code_Point}]/gu, escapeCharacter);
 }

@@ -62,9 +62,9 @@ const MAX_FIELD_LENGTH = 2_000;
 /** Matches the `##` that begins a command of a CI log. */
 export const LOG_COMMAND = /##(?=[A-Za-z]*\[)/g;
 
-/** Returns the JSON escape of a code point: `\uXXXX`, twice for one beyond U+FFFF. */
-export function escapeCodePoint(codePoint: number): string {
-  return String.fromCodePoint(codePoint)
+/** Returns the JSON escape of a character: `\uXXXX`, twice for one beyond U+FFFF. */
+export function escapeCharacter(character: string): string {
+  return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
@@ -94,7 +94,7 @@ export function linesOf(text: string): string[] {
 
 /** Escapes the control characters of a text that is kept as it is otherwise: all but white space. */
 export function escapeControls(text: string): string {
-  return text.replace(/[^\P{Cc}\t\n\v\f\r]/gu, (character) => escapeCodePoint(character.charCodeAt(0)));
+  return text.replace(/[^\P{Cc}\t\n\v\f\r]/gu, escapeCharacter);
 }
 
 /** Returns the JSON text of a value on one line, with unsafe code points escaped, and lone surrogates replaced. */
@@ -111,7 +111,7 @@ export function sanitizeJson(value: unknown): string {
 export function sanitizeLine(line: string): string {
   const escaped = escapeUnsafe(line);
   // A command may have white space before it.
-  return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
+  return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCharacter(':'));
 }
 
 /** Sanitizes a field of several lines, each behind `| `, so that none can be a command. */
@@ -136,9 +136,7 @@ function escapeUnsafe(text: string): string {
   );
 }
 
-const escapeCharacter = (character: string) => escapeCodePoint(character.codePointAt(0) ?? 0);
-
-const escapeCommands = (text: string) => text.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
+const escapeCommands = (text: string) => text.replace(LOG_COMMAND, `#${escapeCharacter('#')}`);
 
 /** A line that begins with `::`, or `##[`, `##vso[` and the like anywhere, in a text that begins with a line feed. */
 const COMMAND = /[\r\n][^\S\r\n]*::|##[A-Za-z]*\[/;

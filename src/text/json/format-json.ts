@@ -1,5 +1,5 @@
 /** Formats JSON text byte for byte: only white space changes, and unsafe code points are escaped. */
-import { escapeCodePoint, escapeControls, isUnsafe } from '../sanitize.js';
+import { escapeCharacter, escapeControls, isUnsafe } from '../sanitize.js';
 import { decodeBlocks } from './members.js';
 import { isPlain, viewOf } from './scanner.js';
 
@@ -93,7 +93,7 @@ function formatChunk(
       const byte = json[offset++] as number;
       const unsafe = SPECIAL[byte] === 1 ? unsafeAt(json, offset - 1, byte) : -1;
       if (unsafe >= 0) {
-        used += out.write(escapeCodePoint(unsafe), used, 'latin1');
+        used += out.write(escapeCharacter(String.fromCodePoint(unsafe)), used, 'latin1');
         while (((json[offset] as number) & 0xc0) === 0x80) offset++;
         continue;
       }
