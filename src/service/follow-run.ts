@@ -50,39 +50,52 @@ const LAST_POLL_GRACE = 5_000;
  * if it can no longer be read or keeps an unknown status, and the signal's reason.
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
-  const { accepted, clock, interval, signal } = options;
+  const { accepted, place, clock, signal, timeout = Number.POSITIVE_INFINITY } = options;
   if (accepted !== undefined && hasEnded(accepted)) return;
-  const follower = startFollower(id, options);
-  let delay = accepted === undefined ? 0 : interval;
-  try {
-    for (;;) {
-      await clock.sleep(Math.min(delay, follower.timeLeft()), signal);
-      const { changed, nextDelay } = await follower.poll();
-      if (changed !== undefined) yield changed;
-      if (nextDelay === undefined) return;
-      delay = nextDelay;
-    }
-  } finally {
-    follower.end();
-  }
-}
-
-/** Keeps the state of one run that is being followed, until `end` is called. */
-function startFollower(id: string, options: FollowOptions) {
-  const { place, clock, signal, timeout = Number.POSITIVE_INFINITY } = options;
   const awake = startAwakeTime(clock);
   let deadline = clock.monotonic() + timeout;
-  let run = options.accepted;
+  let run = accepted;
   let interval = options.interval;
   let retries = 0;
   // When the status last changed, and when polls began to fail and to have an unexpected status (ms of `awake`).
   let statusSince = 0;
   let failingSince: number | undefined;
   let unexpectedSince: number | undefined;
+  let delay = accepted === undefined ? 0 : interval;
+  try {
+    for (;;) {
+      await clock.sleep(Math.min(delay, timeLeft()), signal);
+      const { changed, nextDelay } = await poll();
+      if (changed !== undefined) yield changed;
+      if (nextDelay === undefined) return;
+      delay = nextDelay;
+    }
+  } finally {
+    awake.end();
+  }
 
-  const timeLeft = () => Math.max(0, deadline - clock.monotonic());
+  function timeLeft(): number {
+    return Math.max(0, deadline - clock.monotonic());
+  }
 
-  const pollInTime = async () => {
+  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
+  async function poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
+    try {
+      return onResponse(await pollInTime());
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isPollFailure(error)) return { nextDelay: onPollFailure(error) };
+      if (error !== NO_ROOM) throw error;
+      const since = clock.monotonic();
+      await place.waitForRoom(signal);
+      deadline += clock.monotonic() - since;
+      // The run could be read before the wait.
+      failingSince = undefined;
+      return { nextDelay: 0 };
+    }
+  }
+
+  async function pollInTime(): Promise<RunResponse> {
     const limit = startDeadline('the service', signal, clock);
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
@@ -92,9 +105,9 @@ function startFollower(id: string, options: FollowOptions) {
     } finally {
       limit.end();
     }
-  };
+  }
 
-  const onResponse = ({ run: next, retryAfter = 0 }: RunResponse) => {
+  function onResponse({ run: next, retryAfter = 0 }: RunResponse) {
     const previous = run;
     const now = awake.elapsed();
     const hasChanged = previous === undefined || Buffer.compare(previous.json, next.json) !== 0;
@@ -116,10 +129,10 @@ function startFollower(id: string, options: FollowOptions) {
       changed: hasChanged ? next : undefined,
       nextDelay: isLast ? undefined : Math.max(interval, Math.min(retryAfter, MAX_RETRY_AFTER)),
     };
-  };
+  }
 
   /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
-  const onPollFailure = (failure: PollFailure) => {
+  function onPollFailure(failure: PollFailure): number | undefined {
     const now = awake.elapsed();
     const { status, retryAfter = 0 } = failure instanceof HttpError ? failure.info : {};
     const isSeen = run !== undefined;
@@ -152,26 +165,7 @@ function startFollower(id: string, options: FollowOptions) {
     const delay = Math.max(ownDelay, Math.min(retryAfter, MAX_RETRY_AFTER));
     options.onFailedPoll?.(failure, delay, exists ? undefined : `${retries}/${MAX_FIRST_RETRIES}`);
     return delay;
-  };
-
-  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
-  const poll = async (): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> => {
-    try {
-      return onResponse(await pollInTime());
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isPollFailure(error)) return { nextDelay: onPollFailure(error) };
-      if (error !== NO_ROOM) throw error;
-      const since = clock.monotonic();
-      await place.waitForRoom(signal);
-      deadline += clock.monotonic() - since;
-      // The run could be read before the wait.
-      failingSince = undefined;
-      return { nextDelay: 0 };
-    }
-  };
-
-  return { timeLeft, poll, end: awake.end };
+  }
 }
 
 /** Throws where a status that wfr does not know has not changed for `forMs`, and for too long. */
