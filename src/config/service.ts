@@ -66,12 +66,9 @@ function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
     ]);
   }
   const { text, source } = raw;
-  const url = parseUrl(text);
   const problem = baseUrlProblem(text, allowHttp);
-  if (url === undefined || problem !== undefined) {
-    throw new UsageError([`${source.name} ${redactUrl(text)}: ${problem}`]);
-  }
-  return url;
+  if (problem !== undefined) throw new UsageError([`${source.name} ${redactUrl(text)}: ${problem}`]);
+  return new URL(text);
 }
 
 function findWarnings({ protocol, hostname, host }: URL, { env }: Context): string[] {
