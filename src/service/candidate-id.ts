@@ -27,10 +27,9 @@ const MAX_MEMBERS = 1_000;
 /** Returns what an unusable response says about the run. */
 export function collectEvidence(response: ReceivedResponse, url: URL): RunEvidence {
   const excerpt = excerptOf(response.body);
-  const { location } = response.headers;
   return {
     ids: findIds(response),
-    location: location === undefined ? undefined : readLocation(location, url).location,
+    location: readLocation(response.headers.location, url).location,
     excerpt: excerpt === '' ? undefined : excerpt,
   };
 }

@@ -107,7 +107,7 @@ export async function sendRequest(
       url: url.href,
       status,
       message: errorMessage(response.body, response.isWhole),
-      ...(headers.location !== undefined && readLocation(headers.location, url)),
+      ...readLocation(headers.location, url),
       request,
       tokenSource: credentials.source,
       retryAfter,
@@ -118,13 +118,14 @@ export async function sendRequest(
 }
 
 /**
- * Returns a redirect's target without what may be secret: its origin, and its path if the origin is that of `base`; and
- * whether its path is below that of `base`. A service behind a gateway may name another host.
+ * Returns the target of a redirect, if a response has one, without what may be secret: its origin, and its path if the origin
+ * is that of `base`; and whether its path is below that of `base`. A service behind a gateway may name another host.
  */
-export function readLocation(text: string, base: URL) {
-  const { origin, pathname } = parseUrl(text, base.href) ?? {};
-  if (origin === undefined || pathname === undefined)
-    return { location: 'an invalid address', isRunLocation: false };
+export function readLocation(text: string | undefined, base: URL) {
+  if (text === undefined) return {};
+  const target = parseUrl(text, base.href);
+  if (target === undefined) return { location: 'an invalid address' };
+  const { origin, pathname } = target;
   const location = origin === base.origin ? origin + pathname : origin;
   const below = `${base.pathname}/`;
   return { location, isRunLocation: pathname.startsWith(below) && pathname !== below };
