@@ -19,6 +19,7 @@ import {
 } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
 import { openTrusted } from '../platform/ownership.js';
+import { outputOf } from '../service/run.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -131,7 +132,7 @@ function* outputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array>
   const isList = runs.length > 1;
   for (const [index, { run }] of runs.entries()) {
     if (isList) yield index === 0 ? '[' : ',';
-    if (run?.status === 'FINISHED') yield* compactJson(run.output ?? Buffer.from('null'));
+    if (run?.status === 'FINISHED') yield* compactJson(outputOf(run));
     else if (isList) yield 'null';
   }
   if (isList) yield ']';
