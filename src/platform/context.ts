@@ -50,6 +50,9 @@ export type Limits = typeof DEFAULT_LIMITS;
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
+/** Returns the delay nearest to `ms` that Node's timers have. */
+const timerDelay = (ms: number) => Math.min(Math.max(ms, 0), MAX_TIMER);
+
 export type Clock = typeof systemClock;
 
 export const systemClock = {
@@ -62,7 +65,7 @@ export const systemClock = {
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     try {
-      await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
+      await sleepFor(timerDelay(ms), undefined, signal === undefined ? {} : { signal });
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
@@ -78,7 +81,7 @@ export const systemClock = {
     const runAfterInput = () => {
       immediate = setImmediate(action);
     };
-    const timer = setTimeout(runAfterInput, Math.min(Math.max(ms, 0), MAX_TIMER));
+    const timer = setTimeout(runAfterInput, timerDelay(ms));
     return () => {
       clearTimeout(timer);
       clearImmediate(immediate);
