@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, realPathOf, resolvePath } from '../platform/files.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { describeSystemError, errorCode, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
 import { isSanitized } from '../text/sanitize.js';
@@ -141,7 +141,7 @@ async function openFile(
   let handle: FileHandle | undefined;
   try {
     const stats: Stats = await stat(absolute);
-    if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    if (stats.isDirectory()) throw systemError('EISDIR');
     handle = await open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
     if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);

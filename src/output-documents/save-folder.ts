@@ -10,7 +10,7 @@ import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
 import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError, errorCode, OutputError } from '../platform/system-error.js';
+import { describeSystemError, errorCode, OutputError, systemError } from '../platform/system-error.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
 export interface FileToSave {
@@ -127,7 +127,7 @@ async function giveName(hidden: string, path: string, context: Context): Promise
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
     const stats = await promises.lstat(path).catch(() => undefined);
-    if (stats !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
+    if (stats !== undefined) throw systemError('EEXIST');
     return renameFile(hidden, path, context);
   }
   await promises.rm(hidden);

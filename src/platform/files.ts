@@ -4,7 +4,7 @@ import { type FileHandle, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
-import { errorCode } from './system-error.js';
+import { errorCode, systemError } from './system-error.js';
 
 /** On Windows, Node aborts for a path with this character (libuv before 1.52). */
 const UNSAFE_CHARACTER = '\u{10ffff}';
@@ -61,7 +61,7 @@ export async function mkdirp(path: string, mode?: number): Promise<void> {
 /** Throws ENOTDIR for a path below what exists and is no folder, as POSIX does; Windows finds nothing there. */
 export function throwForPathBelow(error: unknown): never {
   if (errorCode(error) !== 'EEXIST') throw error;
-  throw Object.assign(new Error('a part of the path is not a folder', { cause: error }), { code: 'ENOTDIR' });
+  throw systemError('ENOTDIR');
 }
 
 /** Returns whether a path, relative to `base`, is that of an existing file. */

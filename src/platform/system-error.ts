@@ -21,6 +21,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
 }
 
+/** Returns an error such as that of a system call. */
+export function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
 /** Returns why a system call failed, with the code of a fault in parentheses: `no such file (ENOENT)`. */
 export function describeSystemError(error: unknown): string {
   const code = errorCode(error);

@@ -6,7 +6,7 @@
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
-import { errorCode } from '../platform/system-error.js';
+import { errorCode, systemError } from '../platform/system-error.js';
 import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, portOf, stripBrackets } from '../text/url.js';
 import { faultOf, NetworkError, type NetworkFault } from './errors.js';
@@ -195,8 +195,7 @@ const lookUpLoopback: LookupFunction = async (host, options, callback) => {
   dns.lookup(host, options, (error, found, family) => {
     const addresses = typeof found === 'string' ? [{ address: found, family }] : (found ?? []);
     const isOurs = addresses.every(({ address }) => isLoopback(address === '::1' ? '[::1]' : address));
-    const refused = isOurs ? null : Object.assign(new Error(host), { code: 'ERR_NOT_LOOPBACK' });
-    callback(error ?? refused, found, family);
+    callback(error ?? (isOurs ? null : systemError('ERR_NOT_LOOPBACK')), found, family);
   });
 };
 

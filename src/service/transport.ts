@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import { WfrError } from '../errors.js';
 import { type Clock, type Limits, VERSION } from '../platform/context.js';
-import { errorCode } from '../platform/system-error.js';
+import { errorCode, systemError } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { connector, type Route } from './connect.js';
 import { faultOf, NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
@@ -123,7 +123,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     let stall: ReturnType<typeof watchStall> | undefined;
     const open = async () => {
       // undici opens another one if the first was lost.
-      if (stall !== undefined) throw Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
+      if (stall !== undefined) throw systemError('ECONNRESET');
       const socket = await connect(signal);
       stall = watchStall(socket, limits.stall, deadline);
       return socket;
