@@ -21,6 +21,8 @@ export interface PastRun {
   baseUrl: string;
   /** ISO 8601, UTC. */
   triggered: string;
+  /** When a command saw it end (ISO 8601, UTC); absent where none watched it then. */
+  ended?: string;
   /** The names of its inputs. */
   inputs: readonly string[];
   /** The last status that was seen. */
@@ -73,18 +75,20 @@ export function openHistory(context: Context) {
 
     /**
      * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: this process
-     * triggered it.
+     * triggered it. With `isEnd`, it has ended just now.
      */
     recordStatus(
       { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
-      { isNew = false } = {},
+      { isNew = false, isEnd = false },
     ): void {
       const status = raw && secrets.mask(raw);
-      if (isNew) return append({ id, baseUrl, status });
+      const ended = isEnd ? new Date(clock.now()).toISOString() : undefined;
+      const record = { id, baseUrl, status, ended };
+      if (isNew) return append(record);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
         const isNews = known !== undefined && known.status !== status;
-        return isNews ? write([{ id, baseUrl, status }]) : undefined;
+        return isNews ? write([record]) : undefined;
       });
     },
 
@@ -171,7 +175,9 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
     const key = keyOf(record);
     if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
     const known = runs.get(key);
-    if (known !== undefined && typeof record.status === 'string') known.status = record.status;
+    const { status, ended } = record;
+    if (known !== undefined && typeof status === 'string')
+      Object.assign(known, { status, ...(typeof ended === 'string' && { ended }) });
   }
   return runs;
 }

@@ -1,8 +1,9 @@
 /** Runs in `-o text`. */
 
+import type { PastRun } from '../history/history.js';
 import { countWords, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
+import { formatAge, formatDuration, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
@@ -49,6 +50,12 @@ const MAX_AHEAD = 60_000;
 export function ageText(time = '', now: number): string | undefined {
   const age = now - parseTime(time);
   return age >= -MAX_AHEAD ? formatAge(age) : undefined;
+}
+
+/** Returns how long a run took; undefined where no command saw it end. */
+export function durationText({ triggered = '', ended = '' }: Partial<PastRun> = {}): string | undefined {
+  const duration = parseTime(ended) - parseTime(triggered);
+  return duration >= 0 ? formatDuration(duration) : undefined;
 }
 
 /** The order in which statuses are counted; others come last. */

@@ -4,12 +4,13 @@ import textWidth from 'string-width';
 import type { PastRun } from '../history/history.js';
 import { statusText, stepsOf, withoutTable } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
+import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid } from '../text/url.js';
 import { wrapLines } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
-import { ageText } from './summary.js';
+import { ageText, durationText } from './summary.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -117,6 +118,8 @@ export interface ListedRun {
   /** The name of its workflow in the profile. */
   workflow: string | undefined;
   run?: Run | undefined;
+  /** How long it took, where this command saw it end (ms). */
+  durationMs?: number | undefined;
   /** Whether it has ended, or is no longer watched. */
   isDone?: boolean;
 }
@@ -147,6 +150,12 @@ export function layOutRuns(
       },
       isOptional: true,
       isCutAtStart: runs.some(({ past }) => past?.label),
+    },
+    {
+      header: 'DURATION',
+      text: ({ past, durationMs }) =>
+        durationMs === undefined ? (durationText(past) ?? '') : formatDuration(durationMs),
+      isOptional: true,
     },
     {
       header: 'AGE',

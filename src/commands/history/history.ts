@@ -18,7 +18,7 @@ import {
   type PresentationFlags,
   statusPaint,
 } from '../../view/presentation.js';
-import { ageText } from '../../view/summary.js';
+import { ageText, durationText } from '../../view/summary.js';
 import { type Column, layOutTable, runName } from '../../view/table.js';
 import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
 
@@ -160,6 +160,7 @@ function formatRuns(
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices(runs) ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
+    { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',

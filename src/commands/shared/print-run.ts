@@ -2,7 +2,7 @@
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { outputOf, type Run } from '../../service/run.js';
+import { hasEnded, outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
@@ -46,7 +46,10 @@ export async function printTable<One extends Outcome>(
   { stdout, layout, service, reporter, context }: Session,
 ): Promise<readonly One[]> {
   if (outcomes.every(({ run }) => run === undefined)) return outcomes;
-  const rows = listed.map((one, index) => ({ ...one, run: outcomes[index]?.run, isDone: true }));
+  const rows = listed.map((one, index) => {
+    const { run, durationMs } = outcomes[index] ?? {};
+    return { ...one, run, durationMs: run && hasEnded(run) ? durationMs : undefined, isDone: true };
+  });
   const { layOutRuns } = await import('../../view/table.js');
   try {
     const lines = layOutRuns(rows, service.clock.now(), { ...layout, secrets: context.secrets });

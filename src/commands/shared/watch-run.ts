@@ -172,7 +172,9 @@ export async function watchAndShow(
   const watched = await watchRun({ ...options, place, onChange }, session);
   const { run } = watched;
   progress.done(id);
-  if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
+  const hadEnded = watched.late ?? (options.known && hasEnded(options.known));
+  const isEnd = run !== undefined && hasEnded(run) && !hadEnded;
+  if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
   const printing = run && printEnd(run, view, session);
   const outputError = await printing?.then(

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
-import { LABEL_WIDTH, runSummary } from '../../view/summary.js';
+import { durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
@@ -80,7 +80,7 @@ async function show(
       reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;
   }
-  history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
+  history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, {});
   let hasValue = true;
   if (pointer !== undefined) {
     hasValue = await printValue(run, format, pointer, session);
@@ -111,6 +111,7 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   const name = (past && plan.nameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
+    duration: durationText(past),
     label: past?.label,
     workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
     output: json === '' ? undefined : isCut ? `${characters.slice(0, room - 1).join('')}…` : json.trimEnd(),

@@ -79,8 +79,9 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const view = { ...plan, progress };
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
-      if (flags.report !== undefined) return withRunTimes(outcome, service);
+      const watched = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
+      const outcome = withRunTimes(watched, service);
+      if (flags.report !== undefined) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
   );

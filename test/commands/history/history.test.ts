@@ -38,7 +38,7 @@ async function startHistorySandbox() {
   const state = temporaryFolder();
   const env = { ...service, XDG_STATE_HOME: state };
   const wfr = (...args: string[]) => runCli(args, { env, clock });
-  return { env, wfr, file: join(state, 'wfr', 'history.jsonl') };
+  return { env, clock, wfr, file: join(state, 'wfr', 'history.jsonl') };
 }
 
 describe('history: recording and listing runs', () => {
@@ -57,7 +57,8 @@ describe('history: recording and listing runs', () => {
       status: 'PENDING',
       version: 'slow v1',
     });
-    expect(first).toMatchObject({ workflow: FAILING, inputs: ['customer'], status: 'FAILED' });
+    const ended = '2026-01-02T03:04:07.000Z';
+    expect(first).toMatchObject({ workflow: FAILING, inputs: ['customer'], status: 'FAILED', ended });
     expect(readFileSync(file, 'utf8')).not.toContain('secret');
     if (!LACKS.fileModes) expect(statSync(file).mode & 0o777).toBe(0o600);
   });
@@ -119,6 +120,51 @@ describe('history: recording and listing runs', () => {
     const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--limit all: expected a whole number of at least 1, such as 50');
+  });
+
+  test('history and status: a run that a command saw end has its duration, any other has none', async () => {
+    const { wfr } = await startHistorySandbox();
+    const table = join(folderWith({ 'rows.csv': 'customer\nACME\n' }), 'rows.csv');
+    await wfr('run', FAILING, 'customer=x');
+    await wfr('batch', FAILING, '--rows', table);
+    const { stdout: watched } = await wfr('run', '-d', FAILING, 'customer=y');
+    await wfr('watch', watched.trim());
+    const { stdout: unwatched } = await wfr('run', '-d', FAILING, 'customer=z');
+    await wfr('run', FAILING, 'customer=z');
+    expect((await wfr('status', unwatched.trim())).stdout).not.toContain('duration');
+    expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2\.0s\n/);
+    const times = async (...args: string[]) =>
+      (await wfr(...args)).stdout
+        .trimEnd()
+        .split('\n')
+        .filter((line) => !line.startsWith('  '))
+        .map((line) => line.split(/ {2,}/).slice(-2).join(' '));
+    expect(await times('history')).toEqual([
+      'DURATION AGE',
+      '2.0s 2s',
+      'failing v1 2s',
+      '2.0s 4s',
+      '2.0s 6s',
+      '2.0s 8s',
+    ]);
+    expect(await times('status', watched.trim(), unwatched.trim())).toEqual([
+      'DURATION AGE',
+      '2.0s 4s',
+      'failing v1 2s',
+    ]);
+  });
+
+  test('history: a run that --once recorded as ended has no duration if another command saw it end', async () => {
+    const { env, clock, wfr } = await startHistorySandbox();
+    const file = join(temporaryFolder(), 'once.jsonl');
+    const once = ['run', '--once', file, FAILING, 'customer=x'];
+    await wfr(...once, '-d');
+    await runCli(once, { env: { ...env, WFR_HISTORY: '0' }, clock });
+    await wfr(...once);
+    const [run, ...others] = await listHistory(env);
+    expect(others).toEqual([]);
+    expect(run).toMatchObject({ status: 'FAILED' });
+    expect(run).not.toHaveProperty('ended');
   });
 
   test('history: watch and status update the status of a recorded run, and add no run', async () => {
