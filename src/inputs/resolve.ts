@@ -187,6 +187,8 @@ function openResolver(
   ) => {
     const input: GivenInput = { ...labelled, name: item.name, item };
     given.set(item.name, input);
+    // Of an unknown name, nobody knows whether its value should be JSON.
+    if (item.separator === ':=' && declared?.parameters.has(item.name) === false) return;
     await collect(input.label, async () => {
       input.parts = await read(segmentOf(item, input.isCell), paths, item.raw);
     });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli } from '../../helpers/cli.js';
 import { writeTestConfig } from '../../helpers/config.js';
+import { errorData } from '../../helpers/error-data.js';
 import { folderWith } from '../../helpers/files.js';
 import { acceptThenShow, aFinishedRun, scriptedService } from '../../helpers/service.js';
 
@@ -53,6 +54,15 @@ describe('wfr run with declared parameters', () => {
     }
     expect((await wfr(['run', 'invoice'])).stderr).toContain(TAKES);
     expect(requests).toEqual([]);
+  });
+
+  test('parameters: an unknown name with a value that is not JSON is one problem, with the name to use', async () => {
+    const { wfr } = await prepare();
+    const args = ['run', 'invoice', 'invoice@scan.pdf', 'customer=x', 'amout:=abc'];
+    const problem = 'amout:=abc: unknown parameter "amout"; did you mean "amount"?';
+    expect((await wfr(args)).stderr).toBe(`wfr: error: ${problem}\n`);
+    const { stderr } = await wfr([...args, '--json']);
+    expect(errorData(stderr)).toMatchObject({ message: problem, details: [] });
   });
 
   test('parameters: the suggestion for an unknown input is a parameter that was not given', async () => {
