@@ -2,6 +2,7 @@
 
 import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
+import { formatUtc } from '../text/quantity.js';
 import { createTriggerBody, type Input, type TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
@@ -71,6 +72,7 @@ export async function createRun(
   const { signal } = interruption;
   const url = runsUrl(service.baseUrl);
   let requests = 0;
+  let sentAt = 0;
 
   /**
    * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
@@ -101,6 +103,7 @@ export async function createRun(
         // A request whose response arrived early may still be reading its files.
         if (isAnswered) throw new Error('the response has already arrived');
         await log.sent();
+        sentAt = clock.now();
         signal.throwIfAborted();
       },
       onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
@@ -197,8 +200,14 @@ export async function createRun(
     return created;
   } catch (error) {
     if (!(error instanceof WfrError)) throw error;
-    if (requests > 0) error.facts.attempts ??= requests;
-    if (error.facts.runMayExist) log.unknown(error);
+    const { facts } = error;
+    if (requests > 0) facts.attempts ??= requests;
+    if (facts.runMayExist) {
+      const names = trigger.inputs.map(({ name }) => name).join(', ') || 'none';
+      const sent = `Sent ${formatUtc(sentAt)}: workflow ${trigger.workflowId}, inputs ${names}`;
+      facts.hints = [sent, ...facts.hints];
+      log.unknown(error);
+    }
     // What the log cannot record, it cannot record as refused either.
     else if (error.code !== 'output-not-written') log.refused(error, true);
     throw error;

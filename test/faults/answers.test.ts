@@ -37,6 +37,19 @@ const UNKNOWN = 'wfr: error: the outcome is unknown: a run may have been created
 const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
 
 describe('run: the outcome of a trigger is unknown', () => {
+  test('run: a lost answer says when the request was sent, what it was, and how --once would settle it', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) => reply.reset());
+    const clock = new VirtualClock();
+    const env = { WFR_BASE_URL: baseUrl };
+    const { stderr } = await runCli(['run', 'w', 'b=2', 'a=1'], { env, clock });
+    expect(stderr.split('\n').slice(2)).toEqual([
+      '  Sent 2026-01-02 03:04:05 UTC: workflow w, inputs b, a',
+      `  ${WARNING} With --once <file>, --adopt <id> could settle it.`,
+      '',
+    ]);
+    expect((await runCli(['run', 'w'], { env, clock })).stderr).toContain('workflow w, inputs none\n');
+  });
+
   test.each<[string, Handler, string]>([
     ['the connection is reset (fault 12)', (_request, reply) => reply.reset(), 'was lost'],
     ['the connection is closed (fault 12)', (_request, reply) => void reply.socket.end(), 'was lost'],
@@ -66,7 +79,7 @@ describe('run: the outcome of a trigger is unknown', () => {
     [
       'the response is a web page (fault 15)',
       respond(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
-      '| <html>Sign in</html>\n  Check the service',
+      '| <html>Sign in</html>\n  Sent ',
     ],
     [
       'the response has no id (fault 16)',

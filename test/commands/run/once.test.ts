@@ -159,6 +159,7 @@ describe('run --once: the same command again', () => {
     const interrupted = await once(['a=1', '--json', '--resend-unknown'], world);
     for (const { stderr } of [lost, interrupted])
       expect(errorData(stderr).hints).toEqual([
+        expect.stringMatching(/^Sent .* UTC: workflow .*, inputs a$/),
         'The next command with --once my.once sends nothing. Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.',
       ]);
     expect([lost.stderr, interrupted.stderr].map((text) => text.match(/--adopt/g)?.length)).toEqual([1, 1]);
