@@ -20,6 +20,8 @@ export interface Facts {
   code: ErrorCode;
   /** What happened, one line each. */
   summary: readonly string[];
+  /** How many lines of the summary, from its first, are a problem each; undefined if all are about one. */
+  problemCount?: number;
   /** The summary of one of several runs, equal for all that have the same error. */
   shared: readonly string[];
   /** That, and the service's message, as one text. */
@@ -86,11 +88,15 @@ export class UsageError extends WfrError {
   constructor(
     readonly problems: readonly string[],
     readonly hint?: string,
+    /** What helps with the problems, and is none itself. */
+    readonly notes: readonly string[] = [],
     /** The stderr of a program that failed. */
     quoted?: string,
   ) {
     const hints = hint === undefined ? [] : [`See: ${hint}`];
-    super('usage', problems, { hints, serverMessage: quoted, createdNothing: true });
+    const summary = [...problems, ...notes];
+    const problemCount = problems.length;
+    super('usage', summary, { problemCount, hints, serverMessage: quoted, createdNothing: true });
   }
 }
 
@@ -152,6 +158,7 @@ type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Na
  */
 export async function collectUsageErrors<S extends Steps>(steps: S, hint?: string): Promise<StepResults<S>> {
   const problems: string[] = [];
+  const notes: string[] = [];
   let where = hint;
   const results: Record<string, Opened | null | undefined> = {};
   for (const [name, step] of Object.entries(steps)) {
@@ -160,10 +167,11 @@ export async function collectUsageErrors<S extends Steps>(steps: S, hint?: strin
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       problems.push(...error.problems);
+      notes.push(...error.notes);
       where ??= error.hint;
     }
   }
   if (problems.length === 0) return results as StepResults<S>;
   for (const result of Object.values(results)) await result?.close?.();
-  throw new UsageError(problems, where);
+  throw new UsageError(problems, where, notes);
 }

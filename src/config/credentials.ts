@@ -255,7 +255,7 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
     token === ''
       ? 'is empty; expected the access token'
       : 'does not contain a valid access token: found a space, a line break or a non-ASCII character';
-  throw new UsageError([`${source} ${problem}`], undefined, stderr);
+  throw new UsageError([`${source} ${problem}`], undefined, [], stderr);
 }
 
 /** Returns warnings. Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
@@ -279,7 +279,7 @@ async function runTokenCommand(
   const command = formatTokenCommand(location.command, context);
   const source = formatTokenSource(location);
   const failure = (problem: string, stderr?: string) =>
-    new UsageError([`the token command ${command} ${problem} (${source})`], undefined, stderr);
+    new UsageError([`the token command ${command} ${problem} (${source})`], undefined, [], stderr);
   const running = context.exec(program, args, { cwd: location.folder, signal });
   const result = await running.catch((error) => {
     signal?.throwIfAborted();

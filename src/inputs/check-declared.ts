@@ -45,13 +45,16 @@ export interface Columns {
   headers: readonly ColumnHeader[];
 }
 
-/** Returns a message for each input that does not match, and for each that is missing unless others may follow. */
+/**
+ * Returns a message for each input that does not match, and for each that is missing unless others may follow; the notes say
+ * what the workflow takes.
+ */
 export function checkDeclared(
   { workflow, parameters }: DeclaredWorkflow,
   inputs: ReadonlyMap<string, GivenInput>,
   /** `subject` begins a message about a missing input. */
   { subject, isComplete }: { subject: string; isComplete: boolean },
-): string[] {
+): { problems: readonly string[]; notes: readonly string[] } {
   const kinds = new Map<string, InputKind | undefined>();
   for (const { name, parts, kind } of inputs.values())
     kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
@@ -64,13 +67,13 @@ export function checkDeclared(
     return label + message + (fix === undefined ? '' : `; ${fix}`);
   });
   const isMissing = mismatches.some(({ isMissing }) => isMissing);
-  if (!isMissing) return problems;
+  if (!isMissing) return { problems, notes: [] };
   const optional = optionalItems(parameters);
-  return [
-    ...problems,
+  const notes = [
     `${workflow} takes: ${exampleCommand(workflow, parameters)}`,
     ...(optional === undefined ? [] : [`optional: ${optional}`]),
   ];
+  return { problems, notes };
 }
 
 /** Returns the columns of a table as inputs, with what their separators say about all cells. */

@@ -226,10 +226,11 @@ function openResolver(
 
   /** `subject` begins a message about a missing input; `isComplete` says whether the names of all inputs are known. */
   const finish = async (subject: string, isComplete: boolean): Promise<ResolvedInputs> => {
-    if (declared !== undefined) problems.push(...checkDeclared(declared, given, { subject, isComplete }));
+    const checked = declared && checkDeclared(declared, given, { subject, isComplete });
+    problems.push(...(checked?.problems ?? []));
     if (problems.length > 0) {
       await close();
-      throw new UsageError(problems);
+      throw new UsageError(problems, undefined, checked?.notes);
     }
     return {
       inputs: [...given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),

@@ -9,10 +9,10 @@ const NOTHING_CREATED = 'no run was created';
 
 /**
  * Formats an error as lines: `wfr: error: ` before the first, `| ` before the service's message, two spaces before others.
- * What the user asked for is not called an error.
+ * Several problems are counted first, and have a line each. What the user asked for is not called an error.
  */
 export function formatError(facts: Facts): string[] {
-  const { code, runMayExist, summary, serverMessage, response, hints, stack } = facts;
+  const { code, runMayExist, summary, problemCount = 1, serverMessage, response, hints, stack } = facts;
   if (stack !== undefined)
     return [
       'wfr: internal error; please report it with this (remove any secrets first):',
@@ -21,6 +21,7 @@ export function formatError(facts: Facts): string[] {
   const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
   // It belongs to what happened, unlike the lines of advice.
   const lines = summary.join('\n').replace(`\n${NOTHING_CREATED}`, `; ${NOTHING_CREATED}`).split('\n');
+  if (problemCount > 1) lines.unshift(`${problemCount} problems`);
   return [
     ...lines.map((line, index) => (index === 0 ? start : '  ') + sanitize(line)),
     ...(serverMessage ? quoteLines(serverMessage) : []),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
+import { problemBlock } from '../helpers/error-data.js';
 import { aFinishedRun, scriptedService } from '../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -333,7 +334,7 @@ describe('the checks of a config file', () => {
       ]) {
         const { stdout, stderr, exitCode } = await runCli(args, { env });
         expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-        expect(stderr).toBe(`wfr: error: ${lines.join('\n  ')}\n  See: wfr help config\n`);
+        expect(stderr).toBe(`wfr: error: ${problemBlock(lines)}\n  See: wfr help config\n`);
         expect(stderr).not.toContain('s3cret');
       }
       expect(service.requests).toEqual([]);

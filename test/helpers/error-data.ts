@@ -27,3 +27,9 @@ export function argumentsOf(command: string): string[] {
   const script = `wfr() { printf '%s\\0' "$@"; }; ${command}`;
   return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
+
+/** Returns what the screen has after `wfr: error: ` for problems of one command line: the only one, else their count first. */
+export function problemBlock(problems: readonly string[]): string {
+  const count = problems.length > 1 ? [`${problems.length} problems`] : [];
+  return [...count, ...problems].join('\n  ');
+}

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { startTimer } from '../helpers/elapsed.js';
+import { problemBlock } from '../helpers/error-data.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -389,7 +390,7 @@ describe('inputs: what is rejected before anything is sent', () => {
   ])('run: %j are explained together', async (words, problems) => {
     const { stderr, exitCode, requests } = await send(words, { 'scan.pdf': 'x', 'sub/x': '' });
     expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 2, requests: 0 });
-    expect(stderr).toBe(`wfr: error: ${problems.join('\n  ')}\n`);
+    expect(stderr).toBe(`wfr: error: ${problemBlock(problems)}\n`);
   });
 
   test.each([

@@ -68,8 +68,8 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
 async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
   /** Each mistake in its first row, and how many others have it. */
   const mistakes = new Map<string, { first: string; others: number }>();
-  /** What is not about one row, such as what the workflow takes. */
-  const common = new Set<string>();
+  /** What the workflow takes. */
+  const notes = new Set<string>();
   let rows = 0;
   let invalid = 0;
   let omitted = 0;
@@ -80,23 +80,24 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       invalid++;
+      for (const note of error.notes) notes.add(note);
       for (const problem of error.problems) {
         const reason = withoutLabel(problem, row.label);
         const known = mistakes.get(reason);
-        if (reason === problem) common.add(problem);
-        else if (known !== undefined) known.others++;
+        // That of a default input is not about a row.
+        if (known !== undefined) known.others += Number(reason !== problem);
         else if (mistakes.size < MAX_PROBLEMS) mistakes.set(reason, { first: problem, others: 0 });
         else omitted++;
       }
     }
   }
   if (invalid > 0) {
-    throw new UsageError([
-      ...[...mistakes.values()].map(({ first, others }) =>
-        others === 0 ? first : `${first} (and ${pluralize(others, 'more row')})`,
-      ),
+    const problems = [...mistakes.values()].map(({ first, others }) =>
+      others === 0 ? first : `${first} (and ${pluralize(others, 'more row')})`,
+    );
+    throw new UsageError(problems, undefined, [
       ...(omitted > 0 ? [`and ${omitted} more`] : []),
-      ...common,
+      ...notes,
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }

@@ -13,7 +13,7 @@ export function usageErrorOf(
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   const [, nearest] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? [];
   const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-  const usageError = (...problems: string[]) => new UsageError(problems, hint);
+  const usageError = (problem: string, ...notes: string[]) => new UsageError([problem], hint, notes);
   switch (code) {
     case 'commander.unknownOption': {
       // The value of an unknown flag may be a secret: --token=...

@@ -163,7 +163,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,x\n2,2,3\n3,4\n' });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('wfr: error: rows.csv:2: b:=x: ');
+    expect(stderr).toContain('wfr: error: 2 problems\n  rows.csv:2: b:=x: ');
     expect(stderr).toContain('  rows.csv:3: has 3 cells, but the header has 2; quote cells that contain ","');
     writeFileSync(join(cwd, 'rows.csv'), 'a,b:=\n1,2\n');
     const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEvents, startBatchService } from '../../helpers/batch.js';
 import { writeTestConfig } from '../../helpers/config.js';
+import { problemBlock } from '../../helpers/error-data.js';
 import { folderWith } from '../../helpers/files.js';
 
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -25,7 +26,7 @@ async function prepare(table: string, name = 'rows.csv') {
 }
 
 describe('wfr batch with declared parameters', () => {
-  test.each<[string, string[], string[]]>([
+  test.each<[string, string[], string[], string[]?]>([
     [
       'custmer,invoice@\nx,scan.pdf\n',
       [],
@@ -38,8 +39,8 @@ describe('wfr batch with declared parameters', () => {
         'rows.csv:3: invoice@;type=image/png: must be application/pdf, found image/png',
         'rows.csv:3: missing input customer (string)',
         'rows.csv:3: amount: must be a number, found a string; name the column amount:=',
-        TAKES,
       ],
+      [TAKES],
     ],
     [
       'customer,amount@\nx,scan.pdf\n',
@@ -60,11 +61,12 @@ describe('wfr batch with declared parameters', () => {
     ],
   ])(
     'batch: the header %j with %j exits 2 before any row is read, with and without --check',
-    async (table, flags, lines) => {
+    async (table, flags, problems, notes = []) => {
       const { wfr, requests, cwd } = await prepare(`${table}"an open quote\n`);
       for (const more of [['--check'], ['--results', 'out.jsonl'], []]) {
         const result = await wfr('--rows', 'rows.csv', ...flags, ...more);
-        const stderr = `wfr: error: ${lines.map((line) => line.trim()).join('\n  ')}\n`;
+        const lines = [problemBlock(problems), ...notes.map((note) => note.trim())];
+        const stderr = `wfr: error: ${lines.join('\n  ')}\n`;
         expect(result).toMatchObject({ exitCode: 2, stdout: '', stderr });
       }
       expect(requests).toEqual([]);
@@ -110,7 +112,8 @@ describe('wfr batch with declared parameters', () => {
     expect(await wfr('--rows', 'rows.csv', '--check')).toMatchObject({
       exitCode: 2,
       stderr: [
-        'wfr: error: rows.csv:3: invoice@scan.txt: must be application/pdf, found text/plain',
+        'wfr: error: 4 problems',
+        '  rows.csv:3: invoice@scan.txt: must be application/pdf, found text/plain',
         '  rows.csv:3: amount:="2": must be a number, found a string',
         '  rows.csv:4: missing input customer (string)',
         '  rows.csv:5: missing input invoice (document)',

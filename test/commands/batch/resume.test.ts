@@ -479,7 +479,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      'wfr: error: rows.csv:2: has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
+      'wfr: error: 2 problems\n  rows.csv:2: has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
         '  rows.csv:62: n:=x: not JSON: expected a value at character 1; for a string name the column n\n' +
         '  31 of 61 rows are invalid\n',
     );

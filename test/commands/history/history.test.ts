@@ -402,7 +402,9 @@ describe('history: @last', () => {
     const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
     const { exitCode, stderr } = await runCli(['watch', '@last', '@last:w'], { env: elsewhere });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`wfr: error: @last: the history has no such run at ${service.baseUrl}`);
+    expect(stderr).toContain(
+      `wfr: error: 2 problems\n  @last: the history has no such run at ${service.baseUrl}`,
+    );
     expect(stderr).toContain(`  @last:w: the history has no such run at ${service.baseUrl}`);
     expect(service.requests).toEqual([]);
   });

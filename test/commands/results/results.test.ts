@@ -56,7 +56,7 @@ describe('results', () => {
     const rows = 'rows such as 1 are';
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: `wfr: error: ${rows} in both a.jsonl and b.jsonl\n  ${rows} in both a.jsonl and c.jsonl\n`,
+      stderr: `wfr: error: 2 problems\n  ${rows} in both a.jsonl and b.jsonl\n  ${rows} in both a.jsonl and c.jsonl\n`,
     });
   });
 

@@ -42,7 +42,8 @@ describe('wfr run with declared parameters', () => {
     const { wfr, requests } = await prepare();
     const items = ['invoice=scan.pdf', 'custmer=ACME', 'amount=12.50', 'note@=none.txt'];
     const lines = [
-      'wfr: error: note@=none.txt: no such file (ENOENT); did you mean note.txt?',
+      'wfr: error: 5 problems',
+      '  note@=none.txt: no such file (ENOENT); did you mean note.txt?',
       '  invoice=scan.pdf: must be a document, found a string; write invoice@scan.pdf',
       '  amount=12.50: must be a number, found a string; write amount:=12.50',
       '  custmer=ACME: unknown parameter "custmer"; did you mean "customer"?',
@@ -63,6 +64,19 @@ describe('wfr run with declared parameters', () => {
     expect((await wfr(args)).stderr).toBe(`wfr: error: ${problem}\n`);
     const { stderr } = await wfr([...args, '--json']);
     expect(errorData(stderr)).toMatchObject({ message: problem, details: [] });
+  });
+
+  test('parameters: what the workflow takes follows the problems, and is not counted as one', async () => {
+    const { wfr } = await prepare();
+    const { stderr } = await wfr(['run', 'invoice', '--timeout', 'x', 'invoice@scan.pdf']);
+    expect(stderr).toMatch(
+      /^wfr: error: 2 problems\n {2}--timeout x: .*\n {2}missing input customer \(string\)\n {2}invoice takes: /,
+    );
+    const data = errorData((await wfr(['run', 'invoice', '-o', 'json', 'invoice@scan.pdf'])).stderr);
+    expect([data.message, data.details[0]]).toEqual([
+      'missing input customer (string)',
+      expect.stringContaining('invoice takes: wfr run invoice '),
+    ]);
   });
 
   test('parameters: the suggestion for an unknown input is a parameter that was not given', async () => {
@@ -167,7 +181,8 @@ describe('wfr run with declared parameters', () => {
     expect(await wfr(args, { stdin })).toMatchObject({
       exitCode: 2,
       stderr:
-        'wfr: error: --inputs-file -: invoice: must be a document, found a string; write {"$document": "document.pdf"}\n' +
+        'wfr: error: 5 problems\n' +
+        '  --inputs-file -: invoice: must be a document, found a string; write {"$document": "document.pdf"}\n' +
         '  --inputs-file -: customer: must be a string, found a number\n' +
         '  --inputs-file -: amount: must be a number, found an object\n' +
         "  lines:=5: must be an array, found a number; write 'lines:=[]'\n" +
@@ -183,7 +198,8 @@ describe('wfr run with declared parameters', () => {
     const { wfr } = await prepare();
     const { stderr } = await wfr(['run', 'invoice', '--inputs-file', 'none.json', 'amount=1']);
     expect(stderr).toBe(
-      'wfr: error: none.json: no such file (ENOENT)\n' +
+      'wfr: error: 2 problems\n' +
+        '  none.json: no such file (ENOENT)\n' +
         '  amount=1: must be a number, found a string; write amount:=1\n',
     );
     const items = ['invoice@scan.pdf', 'customer:=ACME', 'invoice@'];

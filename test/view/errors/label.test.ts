@@ -41,13 +41,13 @@ describe('the label of a message', () => {
     },
   );
 
-  test('in 40 columns, the first of several mistakes is indented further than the others', async () => {
+  test('several mistakes are counted, each on a line of its own, and wrapped with a hanging indent', async () => {
     const { stderr } = await runCli(['history', '--limit', 'all', '--status', 'no-such-status'], {
       terminal: 40,
     });
-    expect(stripVTControlCharacters(stderr)).toBe(`wfr: error: --limit all: expected a
-    whole number of at least 1, such as
-    50
+    expect(stripVTControlCharacters(stderr)).toBe(`wfr: error: 2 problems
+  --limit all: expected a whole number
+    of at least 1, such as 50
   --status no-such-status: choose one of
     PENDING, RUNNING, FINISHED, FAILED
 `);
