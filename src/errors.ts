@@ -134,14 +134,16 @@ export class InterruptedError extends WfrError {
   }
 }
 
-/** Returns the error of a signal that came before a trigger could create a run. */
-export function cancelled(signal: SignalName): InterruptedError {
-  return new InterruptedError(signal, ['cancelled; no run was created'], { createdNothing: true });
+/** Returns the error of a signal that came before a trigger could create a run; `fact` is what that means. */
+export function cancelled(signal: SignalName, fact = 'no run was created'): InterruptedError {
+  return new InterruptedError(signal, [`cancelled; ${fact}`], { createdNothing: true });
 }
 
-/** Throws the error; that of a signal as one that came between two requests, of which the earlier ones created nothing. */
-export function throwAsUnsent(error: unknown): never {
-  throw error instanceof InterruptedError ? cancelled(error.signal) : error;
+/** Throws the error; that of a signal as one that came while no request could create a run, unless it says itself what it means. */
+export function throwAsUnsent(error: unknown, fact?: string): never {
+  const isPlain =
+    error instanceof InterruptedError && !error.facts.runMayExist && !error.facts.createdNothing;
+  throw isPlain ? cancelled(error.signal, fact) : error;
 }
 
 /** What the error of a trigger says first that may have created a run. */

@@ -51,7 +51,9 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
     const record = createLog(NO_SINK, context.clock).ofRow(1, context.secrets);
     known = announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
   } else {
-    known = await triggerOnce({ ...plan, once }, session);
+    // Of the run that the file may have, that it was not created would be wrong.
+    const found = triggerOnce({ ...plan, once }, session);
+    known = await found.catch((error) => throwAsUnsent(error, 'nothing was sent'));
   }
   return plan.detached && interruption.received === undefined
     ? detach(known, plan, session)
