@@ -1,6 +1,7 @@
 /** Digests of inputs, and of the files that rows name, which are compared with those of earlier commands. */
+
 import { createHmac } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
 import { blockBuffer, type Input, type Source } from '../service/body.js';
 import { stateOf } from './file-source.js';
@@ -34,7 +35,7 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
   return async (path, rules, kind) => {
     signal.throwIfAborted();
     const absolute = await assertReadable(path, rules, true, context);
-    const identity = await stat(absolute, { bigint: true }).catch((error) => {
+    const identity = await promises.stat(absolute, { bigint: true }).catch((error) => {
       throw toFileError(path, error);
     });
     const state = stateOf(identity);

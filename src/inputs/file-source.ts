@@ -1,7 +1,7 @@
 /** Reads a document from a file in blocks, and checks that the file does not change meanwhile. */
 
-import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type BigIntStats, constants, promises } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { WfrError } from '../errors.js';
 import { fileId } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
@@ -48,7 +48,7 @@ export function createFileSource(path: string, name: string, identity: FileIdent
   return {
     size,
     async *blocks(buffer) {
-      const handle = await open(path, constants.O_RDONLY).catch((error) => {
+      const handle = await promises.open(path, constants.O_RDONLY).catch((error) => {
         throw new FileReadError(name, error);
       });
       try {
@@ -58,7 +58,7 @@ export function createFileSource(path: string, name: string, identity: FileIdent
         await handle.close();
       }
     },
-    verify: () => assertUnchanged(stat(path, { bigint: true }), name, identity),
+    verify: () => assertUnchanged(promises.stat(path, { bigint: true }), name, identity),
     close: async () => {},
   };
 }

@@ -2,8 +2,8 @@
  * Opens and checks the files that inputs name, before anything is sent, and keeps the paths in a table inside certain
  * folders: the table may be from somebody else.
  */
-import { type BigIntStats, constants, type Stats } from 'node:fs';
-import { type FileHandle, open, opendir, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
@@ -140,9 +140,9 @@ async function openFile(
   const absolute = resolvePath(path, base, context);
   let handle: FileHandle | undefined;
   try {
-    const stats: Stats = await stat(absolute);
+    const stats: Stats = await promises.stat(absolute);
     if (stats.isDirectory()) throw systemError('EISDIR');
-    handle = await open(absolute, constants.O_RDONLY);
+    handle = await promises.open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
     if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
     checkOwner?.(await handle.stat());
@@ -168,7 +168,7 @@ async function suggestFile(path: string, absolute: string): Promise<string> {
   const names: string[] = [];
   try {
     let count = 0;
-    for await (const entry of await opendir(dir)) {
+    for await (const entry of await promises.opendir(dir)) {
       if (++count > MAX_COMPARED) break;
       const isOther = withoutNumbers(entry.name) !== withoutNumbers(wanted);
       if (entry.isFile() && isOther && isSanitized(entry.name)) names.push(entry.name);
@@ -203,10 +203,10 @@ async function copyToTemporaryFile(
   const name = join(tmpdir, `.wfr-${randomUUID()}.tmp`);
   let copy: FileHandle | undefined;
   try {
-    copy = await open(name, 'wx+', 0o600);
+    copy = await promises.open(name, 'wx+', 0o600);
     // Windows cannot unlink an open file, and removes temporary files itself.
-    await unlink(name).catch(() => {});
-    await writeFile(copy, readChunks(handle, path, context));
+    await promises.unlink(name).catch(() => {});
+    await promises.writeFile(copy, readChunks(handle, path, context));
     return copy;
   } catch (error) {
     await copy?.close();
@@ -255,12 +255,12 @@ export async function assertReadable(
   const absolute = resolvePath(path, base, context);
   // Before anything there is opened, which could be a pipe or a device.
   if (within !== undefined) {
-    const target = await realpath(absolute).catch((error) => {
+    const target = await promises.realpath(absolute).catch((error) => {
       throw toFileError(path, error, path, describeBase(base, context));
     });
     assertInside(target, path, within);
   }
-  const stats = mustReread ? await stat(absolute).catch(() => undefined) : undefined;
+  const stats = mustReread ? await promises.stat(absolute).catch(() => undefined) : undefined;
   if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
     throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,

@@ -1,5 +1,5 @@
 /** The files of folders, and those that match patterns. */
-import { readdir } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -19,7 +19,7 @@ export async function filesInFolder(
   const add = async (path: string): Promise<void> => {
     signal.throwIfAborted();
     const absolute = resolvePath(path, context.cwd, context);
-    const entries = await readdir(absolute, { withFileTypes: true }).catch((error) => {
+    const entries = await promises.readdir(absolute, { withFileTypes: true }).catch((error) => {
       throw new UsageError([`${path}: ${describeSystemError(error)}`]);
     });
     for (const entry of entries) {

@@ -1,6 +1,6 @@
 /** Paths, files and folders of the file system. */
 import { promises } from 'node:fs';
-import { type FileHandle, readlink, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
@@ -191,10 +191,10 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
  * anything else, such as a device or a folder.
  */
 async function findIdentity(path: string, links = 0): Promise<string | undefined> {
-  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  const stats = await promises.stat(path, { bigint: true }).catch(() => undefined);
   if (stats !== undefined) return stats.isFile() ? fileId(stats) : undefined;
-  const link = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
+  const link = links < MAX_LINKS ? await promises.readlink(path).catch(() => undefined) : undefined;
   if (link !== undefined) return findIdentity(resolve(dirname(path), link), links + 1);
-  const folder = await stat(dirname(path), { bigint: true }).catch(() => undefined);
+  const folder = await promises.stat(dirname(path), { bigint: true }).catch(() => undefined);
   return folder === undefined ? path : `${fileId(folder)}/${basename(path)}`;
 }

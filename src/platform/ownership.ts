@@ -2,8 +2,8 @@
  * Whether another user of the machine could have planted a file or folder. Where the user's id is undefined, on Windows,
  * there are no modes to check. Root is never another user: it can do anything.
  */
-import type { Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { promises, type Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
 import { assertOpenedAt, MAX_LINKS } from './files.js';
@@ -22,13 +22,13 @@ type UserId = number | undefined;
  */
 export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
-  const stats = await lstat(path).catch(() => undefined);
+  const stats = await promises.lstat(path).catch(() => undefined);
   if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
   if (stats?.isDirectory() === false) return `${path} is not a folder`;
   if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
   if (stats !== undefined && isShared(stats)) return describeShared(path, stats);
   for (let folder = await realFolder(dirname(path)); ; folder = dirname(folder)) {
-    const above = await lstat(folder);
+    const above = await promises.lstat(folder);
     // Nothing can be in a file or a device.
     if (!above.isDirectory()) continue;
     if (isForeign(above, uid)) return `${folder}, which ${path} is in, belongs to another user`;
@@ -40,7 +40,7 @@ export async function findFolderRisk(path: string, uid: UserId): Promise<string 
 /** Returns the real path of a folder, or of the nearest one above it that exists. */
 async function realFolder(path: string): Promise<string> {
   try {
-    return await realpath(path);
+    return await promises.realpath(path);
   } catch (error) {
     if (dirname(path) === path) throw error;
     return realFolder(dirname(path));
@@ -72,14 +72,14 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
   for (const [index, name] of names.entries()) {
     const folder = resolved;
     resolved = join(folder, name);
-    const stats = await lstat(resolved).catch(() => undefined);
+    const stats = await promises.lstat(resolved).catch(() => undefined);
     if (stats === undefined) return join(folder, ...names.slice(index));
     if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
     const isLink = stats.isSymbolicLink();
-    if (isPlanted(stats, await lstat(folder), uid))
+    if (isPlanted(stats, await promises.lstat(folder), uid))
       throw new Error(isLink ? `the link ${resolved} ${PLANTED}` : PLANTED);
     if (!isLink) continue;
-    const target = resolve(folder, await readlink(resolved), ...names.slice(index + 1));
+    const target = resolve(folder, await promises.readlink(resolved), ...names.slice(index + 1));
     return resolveTrusted(target, uid, links + 1);
   }
   return resolved;
@@ -97,11 +97,12 @@ export async function openTrusted(
   uid: UserId,
 ): Promise<FileHandle> {
   const resolved = await resolveTrusted(path, uid);
-  const handle = await open(resolved, flags, mode);
+  const handle = await promises.open(resolved, flags, mode);
   try {
     if (DESCRIPTOR.test(resolved)) return handle;
     await assertOpenedAt(handle, resolved);
-    if (isPlanted(await handle.stat(), await lstat(dirname(resolved)), uid)) throw new Error(PLANTED);
+    if (isPlanted(await handle.stat(), await promises.lstat(dirname(resolved)), uid))
+      throw new Error(PLANTED);
     return handle;
   } catch (error) {
     await handle.close();

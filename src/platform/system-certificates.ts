@@ -1,5 +1,5 @@
 /** The certificate authorities that the operating system trusts. Read only for a server whose issuer Node does not know. */
-import { readdir, readFile } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from './context.js';
 
@@ -44,12 +44,12 @@ async function readStore(platform: NodeJS.Platform): Promise<string[]> {
 
 /** OpenSSL reads only files whose name is the hash of a subject: 8 hexadecimal digits, a dot and a number. */
 async function readHashed(folder: string): Promise<string[]> {
-  const names = folder === '' ? [] : await readdir(folder).catch(() => []);
+  const names = folder === '' ? [] : await promises.readdir(folder).catch(() => []);
   return Promise.all(
     names.filter((name) => /^[0-9a-f]{8}\.\d+$/.test(name)).map((name) => read(join(folder, name))),
   );
 }
 
 function read(path: string): Promise<string> {
-  return readFile(path, 'latin1').catch(() => '');
+  return promises.readFile(path, 'latin1').catch(() => '');
 }

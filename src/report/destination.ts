@@ -1,7 +1,6 @@
 /** Where reports are written: a file that is replaced atomically, an open descriptor, a pipe, a device. */
 import { randomUUID } from 'node:crypto';
-import { constants, createWriteStream, openSync, type Stats, writeSync } from 'node:fs';
-import { access, open, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, createWriteStream, openSync, promises, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -34,7 +33,7 @@ type Destination = Pick<Report, 'close'> & { write(chunks: Chunks): Promise<void
  */
 export async function openDestination(name: string, context: Context): Promise<Destination> {
   const target = await resolveTrusted(resolvePath(name, context.cwd, context), context.uid);
-  const stats = await stat(target).catch((error) => {
+  const stats = await promises.stat(target).catch((error) => {
     // A missing folder is reported when the temporary file is created.
     if (errorCode(error) !== 'ENOENT') throw error;
     return undefined;
@@ -48,18 +47,18 @@ export async function openDestination(name: string, context: Context): Promise<D
       async close() {},
     };
   // rename() would replace a read-only file; that must fail like writing to it.
-  if (stats !== undefined) await (await open(target, constants.O_WRONLY)).close();
+  if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
   const temporary = join(dirname(target), `.wfr-${randomUUID()}`);
   const handle = await createFile(temporary, stats?.mode).catch((error) => throwForFolder(error, target));
   return {
     async write(chunks) {
-      await writeFile(handle, chunks);
+      await promises.writeFile(handle, chunks);
       await handle.close();
       await renameFile(temporary, target, context);
     },
     async close() {
       await handle.close().catch(() => {});
-      await rm(temporary, { force: true }).catch(() => {});
+      await promises.rm(temporary, { force: true }).catch(() => {});
     },
   };
 }
@@ -68,12 +67,12 @@ export async function openDestination(name: string, context: Context): Promise<D
 async function findDirectWay(path: string, stats: Stats): Promise<(() => NodeJS.WritableStream) | undefined> {
   if (stats.isFIFO() || stats.isCharacterDevice()) {
     // Checked without opening: opening a device may have side effects, and the reader of a pipe may start late.
-    await access(path, constants.W_OK);
+    await promises.access(path, constants.W_OK);
     return () => (stats.isFIFO() ? openPipe(path) : createWriteStream(path, { flags: 'a' }));
   }
   if (stats.isDirectory()) throw new Error('it is a folder');
   if (!stats.isFile()) throw new Error('it is neither a file nor a pipe');
-  const own = await realpath('/proc/self').catch(() => '/dev');
+  const own = await promises.realpath('/proc/self').catch(() => '/dev');
   if (dirname(path) !== join(own, 'fd')) return undefined;
   // The shell has opened the file, which may be a log: it is neither replaced nor truncated.
   const fd = Number(basename(path));

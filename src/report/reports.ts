@@ -1,6 +1,6 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
 
-import { open, stat } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
@@ -84,10 +84,10 @@ export async function writeErrorReports(
 
 /** Returns whether nothing is lost but an earlier report. */
 async function mayReplace(path: string): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
+  const stats = await promises.stat(path).catch(() => undefined);
   // Opening a pipe would wait for its writer.
   if (stats?.isFile() !== true) return true;
-  const handle = await open(path);
+  const handle = await promises.open(path);
   const { bytesRead, buffer } = await handle
     .read({ length: REPORT_START.length })
     .finally(() => handle.close());
