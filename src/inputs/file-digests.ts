@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
 import { blockBuffer, type Input, type Source } from '../service/body.js';
+import { isSpace } from '../text/json/scanner.js';
 import { stateOf } from './file-source.js';
 import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
 
@@ -87,7 +88,6 @@ export async function digestInputs(
   return Object.fromEntries(digests);
 }
 
-const WHITE_SPACE: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -99,7 +99,7 @@ export function openCompactor(): (bytes: Uint8Array) => Uint8Array {
     bytes.filter((byte) => {
       if (!isInString) {
         isInString = byte === QUOTE;
-        return !WHITE_SPACE.includes(byte);
+        return !isSpace(byte);
       }
       if (byte === QUOTE && !isEscaped) isInString = false;
       isEscaped = byte === BACKSLASH && !isEscaped;

@@ -1,8 +1,6 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
 import { forEachChild, pickMembers } from './members.js';
-
-/** White space around a JSON text (RFC 8259, section 2). */
-const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+import { isSpace } from './scanner.js';
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
 export function parsePointer(pointer: string): string[] | undefined {
@@ -24,7 +22,7 @@ export interface PointerTarget {
 
 /** Follows the segments of a pointer into a JSON text (UTF-8, valid), which is neither decoded nor copied. */
 export function followPointer(json: Uint8Array, segments: readonly string[]): PointerTarget {
-  let value = json.subarray(json.findIndex((byte) => !SPACE.has(byte)));
+  let value = json.subarray(json.findIndex((byte) => !isSpace(byte)));
   for (const [depth, segment] of segments.entries()) {
     const child = childOf(value, segment);
     if (child === undefined) return { value, depth };

@@ -49,6 +49,10 @@ const ESCAPES = Buffer.from('"\\/bfnrt');
 
 const SPACE = new Uint8Array(256);
 SPACE[0x20] = SPACE[0x0a] = SPACE[0x0d] = SPACE[0x09] = 1;
+
+/** Returns whether a byte is white space between tokens (RFC 8259, section 2). */
+export const isSpace = (byte: number) => SPACE[byte] === 1;
+
 const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
 const isHex = (byte = 0) => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
@@ -83,7 +87,7 @@ export class JsonScanner {
     let objects = this.#objects;
     const maxDepth = this.#maxDepth;
     for (;;) {
-      while (offset < length && SPACE[bytes[offset] as number] === 1) offset++;
+      while (offset < length && isSpace(bytes[offset] as number)) offset++;
       if (offset >= length) {
         if (expected !== Next.end) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
         this.start = this.end = offset;
