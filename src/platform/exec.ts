@@ -46,10 +46,11 @@ export async function exec(
   const ended = new Promise<ExitStatus | 'timeout'>((resolve, reject) => {
     timers.push(after(TIMEOUT, () => resolve('timeout')));
     child.on('error', reject);
-    child.on('close', (code, killedBy) => resolve(killedBy ?? code ?? 0));
-    // A daemon that the command started may keep the output open for ever.
     child.on('exit', (code, killedBy) => {
-      timers.push(after(OUTPUT_TIMEOUT, () => resolve(killedBy ?? code ?? 0)));
+      const end = () => resolve(killedBy ?? code ?? 0);
+      child.on('close', end);
+      // A daemon that the command started may keep the output open for ever.
+      timers.push(after(OUTPUT_TIMEOUT, end));
     });
   });
   try {
