@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isFile, resolvePath } from '../platform/files.js';
-import { describeSystemError } from '../platform/system-error.js';
+import { throwAsUsageError } from '../platform/system-error.js';
 
 /**
  * Returns the files in a folder and below, sorted, without hidden ones and links. Throws UsageError for a folder that cannot be
@@ -19,9 +19,8 @@ export async function filesInFolder(
   const add = async (path: string): Promise<void> => {
     signal.throwIfAborted();
     const absolute = resolvePath(path, context.cwd, context);
-    const entries = await promises.readdir(absolute, { withFileTypes: true }).catch((error) => {
-      throw new UsageError([`${path}: ${describeSystemError(error)}`]);
-    });
+    const reading = promises.readdir(absolute, { withFileTypes: true });
+    const entries = await reading.catch(throwAsUsageError(path));
     for (const entry of entries) {
       if (entry.name.startsWith('.')) continue;
       const name = join(path, entry.name);

@@ -10,7 +10,7 @@ import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
 import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError, errorCode, OutputError, systemError } from '../platform/system-error.js';
+import { errorCode, OutputError, systemError, throwAsUsageError } from '../platform/system-error.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
 export interface FileToSave {
@@ -43,9 +43,8 @@ export type SaveFolder = Awaited<ReturnType<typeof openSaveFolder>>;
 /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
 export async function openSaveFolder({ flag, folder, force }: FolderFlag, context: Context) {
   if (folder === '') throw new UsageError([`${flag}: pass a folder, such as ${flag} out`]);
-  const root = await makeRoot(absolutePath(folder, context.cwd), context).catch((error) => {
-    throw new UsageError([`${flag} ${folder}: ${describeSystemError(error)}`]);
-  });
+  const making = makeRoot(absolutePath(folder, context.cwd), context);
+  const root = await making.catch(throwAsUsageError(`${flag} ${folder}`));
 
   /** Does something with the path without links of what is in the folder. */
   const attempt = (path: string, action: (absolute: string) => Promise<unknown>) =>

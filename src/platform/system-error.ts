@@ -1,6 +1,6 @@
 /** Describes errors of system calls in plain English. */
 import { getSystemErrorMap } from 'node:util';
-import { type FurtherFacts, WfrError } from '../errors.js';
+import { type FurtherFacts, UsageError, WfrError } from '../errors.js';
 
 /** Plainer words than those of the system, which speaks of directories and devices. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -34,6 +34,13 @@ export function describeSystemError(error: unknown): string {
   const ofSystem = [...getSystemErrorMap().values()].find(([name]) => name === code);
   const message = MESSAGES[code] ?? ofSystem?.[1];
   return message === undefined ? code : `${message} (${code})`;
+}
+
+/** Returns what handles an error of the system that is about `subject`: it throws UsageError. */
+export function throwAsUsageError(subject: string) {
+  return (error: unknown): never => {
+    throw error instanceof UsageError ? error : new UsageError([`${subject}: ${describeSystemError(error)}`]);
+  };
 }
 
 /** The result is known but could not be written; `what` names the part. */

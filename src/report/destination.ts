@@ -5,12 +5,11 @@ import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
 import { createFile, renameFile, resolvePath } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { errorCode } from '../platform/system-error.js';
 
 /** An opened report: written once, or closed. */
 export interface Report {
@@ -94,11 +93,4 @@ function openPipe(path: string): NodeJS.WritableStream {
 export function throwForFolder(error: unknown, path: string): never {
   if (errorCode(error) !== 'ENOENT') throw error;
   throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
-}
-
-/** Returns what handles the error of a report that cannot be opened: it throws UsageError. */
-export function usageErrorOf(name: string) {
-  return (error: unknown): never => {
-    throw error instanceof UsageError ? error : new UsageError([`${name}: ${describeSystemError(error)}`]);
-  };
 }

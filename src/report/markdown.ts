@@ -19,11 +19,12 @@ import {
 } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
 import { openTrusted } from '../platform/ownership.js';
+import { throwAsUsageError } from '../platform/system-error.js';
 import { outputOf } from '../service/run.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import { type Report, throwForFolder, usageErrorOf } from './destination.js';
+import { type Report, throwForFolder } from './destination.js';
 
 const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- |
@@ -179,7 +180,7 @@ async function openFile(variable: string, render: RenderText, context: Context):
   const name = `--report github (${variable} ${path})`;
   const file = await openTrusted(path, 'a', 0o666, uid)
     .catch((error) => throwForFolder(error, path))
-    .catch(usageErrorOf(name));
+    .catch(throwAsUsageError(name));
   return {
     name,
     async write(result) {

@@ -6,8 +6,8 @@ import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
 import { assertDistinctFiles, type NamedFile } from '../platform/files.js';
-import { errorCode, OutputError } from '../platform/system-error.js';
-import { openDestination, type Report, usageErrorOf } from './destination.js';
+import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
+import { openDestination, type Report } from './destination.js';
 import { type FILE_FORMATS, REPORT_CHOICES } from './formats.js';
 import { renderPage } from './html/page.js';
 import { REPORT_START, renderJson } from './json.js';
@@ -56,7 +56,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const render = new Map<string, Renderer>(Object.entries(RENDERERS)).get(kind);
   if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
-  const { write, close } = await openDestination(path, context).catch(usageErrorOf(name));
+  const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));
   return { name, write: (result) => write(context.secrets.maskChunks(render(result))), close };
 }
 
