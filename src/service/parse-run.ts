@@ -1,6 +1,7 @@
 /** Parses the body of a response as a Run. */
 
 import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
+import { jsonTypeOf } from '../text/json/pointer.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { latin1 } from '../text/utf8.js';
 import { type ReceivedResponse, UnreadableResponseError } from './errors.js';
@@ -88,7 +89,7 @@ export function parseId(value: Uint8Array | undefined, idTypes?: IdTypes): strin
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
   if (value === undefined || value.length > MAX_TEXT) return undefined;
-  if (!/[-0-9]/.test(String.fromCharCode(value[0] ?? 0))) return undefined;
+  if (jsonTypeOf(value) !== 'number') return undefined;
   const number = Number(latin1(value));
   return Number.isFinite(number) ? number : undefined;
 }
