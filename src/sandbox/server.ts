@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
+import { typeOf } from '../text/json/check-schema.js';
 import { isObject } from '../text/json/json-file.js';
 import { fillWorkflow, type InputValues, type Workflow } from './workflow.js';
 
@@ -172,10 +173,7 @@ function readValues(inputs: Record<string, unknown>, { parameters }: Workflow): 
 }
 
 function kindOf(value: unknown): InputKind {
-  if (value === null) return { type: 'null' };
-  if (Array.isArray(value)) return { type: 'array' };
-  if (typeof value !== 'string') return { type: typeof value as 'number' | 'boolean' | 'object' };
-  return kindOfString(value);
+  return typeof value === 'string' ? kindOfString(value) : { type: typeOf(value) };
 }
 
 /** Returns the members of a data URI that outputs can have. */

@@ -96,9 +96,10 @@ const NOUNS: Readonly<Record<string, string>> = {
   number: 'a number',
 };
 
-function typeOf(value: unknown): string {
+/** Returns the type of a JSON value. */
+export function typeOf(value: unknown) {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
+  return Array.isArray(value) ? 'array' : (typeof value as 'string' | 'number' | 'boolean' | 'object');
 }
 
 function quote(value: unknown): string {
