@@ -172,14 +172,13 @@ export const MAX_LINKS = 40;
 
 /** Throws UsageError if a file that the command writes to is also another of the files, by any path or link. */
 export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<void> {
-  const known = new Map<string, NamedFile>();
+  const known = new Map<string | undefined, NamedFile>();
   const problems: string[] = [];
   // Written files come first; files that are only read may be the same.
   const sorted = files.toSorted((a, b) => Number(b.isWritten) - Number(a.isWritten));
-  const identities = await Promise.all(sorted.map(({ path }) => findIdentity(path)));
-  for (const [index, file] of sorted.entries()) {
-    const identity = identities[index];
-    const other = identity === undefined ? undefined : known.get(identity);
+  const finding = sorted.map(async (file) => ({ file, identity: await findIdentity(file.path) }));
+  for (const { file, identity } of await Promise.all(finding)) {
+    const other = known.get(identity);
     if (other?.isWritten) problems.push(`${file.name}: same file as ${other.name}; use another file`);
     else if (identity !== undefined) known.set(identity, file);
   }
