@@ -21,12 +21,11 @@ export async function readSystemCertificates({
   env,
   platform,
 }: Pick<Context, 'env' | 'platform'>): Promise<string[]> {
-  const { SSL_CERT_FILE: file, SSL_CERT_DIR: folders } = env;
-  const named = file ? [await read(file)] : [];
-  const hashed = await Promise.all((folders ?? '').split(platform === 'win32' ? ';' : ':').map(readHashed));
+  const { SSL_CERT_FILE: file = '', SSL_CERT_DIR: folders = '' } = env;
+  const hashed = await Promise.all(folders.split(platform === 'win32' ? ';' : ':').map(readHashed));
   // Each variable replaces one of two places, which have the same certificates in all these systems.
   const standard = file && folders ? [] : await readStore(platform);
-  return [...named, ...hashed.flat(), ...standard].filter((pem) => pem.includes('-----BEGIN '));
+  return [await read(file), ...hashed.flat(), ...standard].filter((pem) => pem.includes('-----BEGIN '));
 }
 
 async function readStore(platform: NodeJS.Platform): Promise<string[]> {
@@ -44,12 +43,13 @@ async function readStore(platform: NodeJS.Platform): Promise<string[]> {
 
 /** OpenSSL reads only files whose name is the hash of a subject: 8 hexadecimal digits, a dot and a number. */
 async function readHashed(folder: string): Promise<string[]> {
-  const names = folder === '' ? [] : await promises.readdir(folder).catch(() => []);
+  const names = await promises.readdir(folder).catch(() => []);
   return Promise.all(
     names.filter((name) => /^[0-9a-f]{8}\.\d+$/.test(name)).map((name) => read(join(folder, name))),
   );
 }
 
+/** Reads a file; empty if it cannot be read, as without a name. */
 function read(path: string): Promise<string> {
   return promises.readFile(path, 'latin1').catch(() => '');
 }
