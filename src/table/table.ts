@@ -1,7 +1,7 @@
 /** The table of a batch, read as a stream: JSON Lines, CSV, or a list of files. */
 import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
-import { parseJson } from '../text/json/json-file.js';
+import { asObject, parseJson } from '../text/json/json-file.js';
 import { parseMembers } from '../text/json/members.js';
 import { isBlank, readLines, stripByteOrderMark } from '../text/utf8.js';
 import { csvColumns, csvRows, withDelimiter } from './csv.js';
@@ -126,6 +126,6 @@ async function* jsonRows({ open, name, paths, labelColumn }: TableFile): AsyncGe
 /** Returns the string or number with this name; empty if there is none. */
 function memberText(json: Buffer, name: string): string {
   // A row that is not JSON is reported as invalid when it is sent.
-  const value = (parseJson(json) as Record<string, unknown> | undefined)?.[name];
+  const value = asObject(parseJson(json))[name];
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
