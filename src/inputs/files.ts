@@ -8,7 +8,7 @@ import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { isInside, realPathOf, resolvePath } from '../platform/files.js';
+import { isInside, readFromStart, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
@@ -23,9 +23,6 @@ export function toFileError(path: string, error: unknown, subject = formatPath(p
   const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
   return new InputError(`${subject}: ${describeSystemError(error)}${hint}`, isMissing);
 }
-
-/** Bytes that are read at once. */
-const CHUNK_SIZE = 256 * 1024;
 
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
@@ -95,22 +92,23 @@ export async function openRereadable(
   const file = isCopy
     ? await copyToTemporaryFile(handle, path, context).finally(() => handle?.close())
     : handle;
-  // Unlike handle.createReadStream(), it leaves the file open when the caller stops early.
+  const assertUnchanged = async () => {
+    signal.throwIfAborted();
+    if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
+      throw new BatchFileError(
+        `${path} changed while wfr read it; run the same command again once it is complete`,
+      );
+  };
   async function* read(): AsyncGenerator<Buffer> {
-    for (let position = 0; ; ) {
-      const reading = file.read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position);
-      const { bytesRead, buffer } = await reading.catch((error) => {
-        throw new BatchFileError(toFileError(path, error).message);
-      });
-      signal.throwIfAborted();
-      if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
-        throw new BatchFileError(
-          `${path} changed while wfr read it; run the same command again once it is complete`,
-        );
-      if (bytesRead === 0) return;
-      position += bytesRead;
-      yield buffer.subarray(0, bytesRead);
+    try {
+      for await (const chunk of readFromStart(file)) {
+        await assertUnchanged();
+        yield chunk;
+      }
+    } catch (error) {
+      throw errorCode(error) === undefined ? error : new BatchFileError(toFileError(path, error).message);
     }
+    await assertUnchanged();
   }
   return { open: () => Readable.from(read(), { objectMode: false }), close: () => file.close() };
 }

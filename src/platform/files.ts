@@ -73,6 +73,19 @@ export async function isFile(path: string, base: string): Promise<boolean> {
   }
 }
 
+/** Bytes that are read at once. */
+const CHUNK_SIZE = 256 * 1024;
+
+/** Reads an open file from its start to its current end; unlike a stream of its own, leaves it open. */
+export async function* readFromStart(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
 /** Returns whether a path is that of an existing folder. */
 export async function isFolder(path: string): Promise<boolean> {
   try {

@@ -23,6 +23,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
+import { readFromStart } from '../../platform/files.js';
 import { parseJson } from '../../text/json/json-file.js';
 import { readLines } from '../../text/utf8.js';
 
@@ -58,7 +59,6 @@ const OWNER_TIMEOUT = 10_000;
 const OTHER_MOUNT_TIMEOUT = 20_000 + 3 * HEARTBEAT;
 /** Claims of one process before it gives up: each lost to a rival, or was appended to an incomplete line. */
 const MAX_ATTEMPTS = 20;
-const CHUNK = 256 * 1024;
 
 /**
  * Claims a journal: `id` is its `device:inode`, `handle` is open for reading and appending. Returns the offset up to which the ownership was read, at the beginning of a line. Throws
@@ -96,16 +96,6 @@ export async function appendAtOnce(handle: FileHandle, bytes: Uint8Array): Promi
     throw new Error(`only ${bytesWritten} of ${bytes.length} bytes could be written; the disk may be full`);
 }
 
-/** Reads an open file from its start to its current end. */
-export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
-  for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
 /** Matches the first bytes of an `open` or `close` line. */
 const OWNERSHIP_LINE = /^\{"event":"(open|close)"/;
 
@@ -114,7 +104,7 @@ export async function readOwnership(handle: FileHandle) {
   const ownership = createOwnership();
   let end = 0;
   let isTorn = false;
-  for await (const lines of readLines(readBytes(handle))) {
+  for await (const lines of readLines(readFromStart(handle))) {
     for (const { bytes, start, isComplete } of lines) {
       isTorn = !isComplete;
       if (isTorn) break;

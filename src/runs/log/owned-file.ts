@@ -7,12 +7,12 @@ import { constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
-import { fileId } from '../../platform/files.js';
+import { fileId, readFromStart } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
 import { encodeEvent } from './events.js';
-import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readBytes, readOwnership } from './lock.js';
+import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readOwnership } from './lock.js';
 
 const LINE_FEED = 0x0a;
 const RESTORE = 'restore it before you run the command again, or rows will be sent twice';
@@ -67,7 +67,7 @@ function keepOwned(handle: FileHandle, end: number, { path, name, owner, clock, 
     write,
 
     /** Reads the whole file. */
-    read: () => readBytes(handle),
+    read: () => readFromStart(handle),
 
     /** Syncs the file to disk and releases the lock. Throws OutputError. */
     async close(): Promise<void> {
