@@ -41,7 +41,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   const read = files.map((file): FileFacts => ({ ...file, rows: 0 }));
   for (const facts of read) {
-    const reading = readFileEvents(facts, uid, (event) => {
+    const { path, name } = facts;
+    const onEvent = (event: ReadEvent) => {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
@@ -58,8 +59,13 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       if (owner !== facts && !shared.has(both)) shared.set(both, event.row);
       lines.add(event);
       rows.apply(event);
-    });
-    await withFileName('', facts.name, reading);
+    };
+    const checking = resolveTrusted(path, uid).then(() => assertRegularFile(path));
+    await withFileName(
+      '',
+      name,
+      checking.then(() => readEvents(path, name, onEvent)),
+    );
     for (const problem of headerProblems(facts, read[0])) mixed.add(problem);
   }
   rows.setFound((row) => {
@@ -180,14 +186,4 @@ function findMissingRows(files: readonly FileFacts[], total: number) {
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }
   return { missing, problems, absent };
-}
-
-async function readFileEvents(
-  { path, name }: ResultsFile,
-  uid: number | undefined,
-  onEvent: (event: ReadEvent) => void,
-): Promise<void> {
-  await resolveTrusted(path, uid);
-  await assertRegularFile(path);
-  await readEvents(path, name, onEvent);
 }
