@@ -5,7 +5,7 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { checkWriters, isForeign } from '../platform/ownership.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { errorCode, throwAsUsageError } from '../platform/system-error.js';
 import type { ConfigFile } from './check-config.js';
 import { parseConfig } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
@@ -106,7 +106,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
   } catch (error) {
     if (!isNamed && ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined;
     const subject = isNamed ? 'WFR_CONFIG' : 'the config file';
-    throw new UsageError([`${subject} ${path}: ${describeSystemError(error)}`]);
+    return throwAsUsageError(`${subject} ${path}`)(error);
   }
 }
 
