@@ -129,9 +129,10 @@ export function processContext() {
       const started = readProcess(pid)?.started;
       return { host: hostname(), pid, space: readPidNamespace(), started, isAlive };
     },
-    /** How many files this process may have open at once. */
+    /** How many files this process may have open at once; Infinity where the system does not say. */
     get openFileLimit() {
-      return readOpenFileLimit();
+      const limits = readOr('', () => readFileSync('/proc/self/limits', 'latin1'));
+      return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
     },
     /** The version of Node, such as 20.19.0. */
     nodeVersion: process.versions.node,
@@ -217,12 +218,6 @@ export function readPidNamespace(): string {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
   });
-}
-
-/** Returns how many files this process may have open; Infinity on other systems. */
-function readOpenFileLimit(): number {
-  const limits = readOr('', () => readFileSync('/proc/self/limits', 'latin1'));
-  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
 }
 
 /**
