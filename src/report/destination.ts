@@ -48,7 +48,7 @@ export async function openDestination(name: string, context: Context): Promise<D
   // rename() would replace a read-only file; that must fail like writing to it.
   if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
   const temporary = join(dirname(target), `.wfr-${randomUUID()}`);
-  const handle = await createFile(temporary, stats?.mode).catch((error) => throwForFolder(error, target));
+  const handle = await createFile(temporary, stats?.mode).catch(throwForFolder(target));
   return {
     async write(chunks) {
       await promises.writeFile(handle, chunks);
@@ -89,8 +89,10 @@ function openPipe(path: string): NodeJS.WritableStream {
   return new Socket({ fd, readable: false, writable: true });
 }
 
-/** Throws the error of an attempt to create a file: ENOENT is about its folder. */
-export function throwForFolder(error: unknown, path: string): never {
-  if (errorCode(error) !== 'ENOENT') throw error;
-  throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
+/** Returns what handles the error of an attempt to create a file: ENOENT is about its folder. */
+export function throwForFolder(path: string) {
+  return (error: unknown): never => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
+  };
 }

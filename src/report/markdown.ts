@@ -179,7 +179,7 @@ async function openFile(variable: string, render: RenderText, context: Context):
   }
   const name = `--report github (${variable} ${path})`;
   const file = await openTrusted(path, 'a', 0o666, uid)
-    .catch((error) => throwForFolder(error, path))
+    .catch(throwForFolder(path))
     .catch(throwAsUsageError(name));
   return {
     name,
