@@ -60,6 +60,7 @@ export function createTriggerBody(content: TriggerContent) {
   const head = buildParts(content);
   const last = Buffer.from('}}');
   const sources = head.filter((part): part is Source => !(part instanceof Uint8Array));
+  const largest = sources.reduce((most, { size }) => Math.max(most, size), 0);
   const body = {
     /** In bytes. */
     length: head.reduce((sum, part) => sum + partLength(part), last.length),
@@ -83,7 +84,7 @@ export function createTriggerBody(content: TriggerContent) {
     }): AsyncGenerator<Uint8Array, void, void> {
       body.sendState = 'partial';
       try {
-        for await (const chunk of packChunks(head, body.length)) {
+        for await (const chunk of packChunks(head, largest, body.length)) {
           body.bytesSent += chunk.length;
           yield chunk;
           hooks.onProgress();
@@ -119,11 +120,17 @@ function partLength(part: Part): number {
   return part instanceof Uint8Array ? part.length : encodedLength(part.size);
 }
 
-/** Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. They have at most `total` bytes. */
-async function* packChunks(parts: readonly Part[], total: number): AsyncGenerator<Uint8Array, void, void> {
+/**
+ * Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. They have at most `total`
+ * bytes, and each document among them at most `largest`.
+ */
+async function* packChunks(
+  parts: readonly Part[],
+  largest: number,
+  total: number,
+): AsyncGenerator<Uint8Array, void, void> {
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
-  const sizes = parts.map((part) => (part instanceof Uint8Array ? 0 : part.size));
-  const buffer = blockBuffer(sizes.reduce((largest, size) => Math.max(largest, size), 0));
+  const buffer = blockBuffer(largest);
   let used = 0;
   for (const part of parts) {
     const isSource = !(part instanceof Uint8Array);
