@@ -5,7 +5,7 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { checkWriters, isForeign } from '../platform/ownership.js';
-import { errorCode, throwAsUsageError } from '../platform/system-error.js';
+import { isMissingFile, throwAsUsageError } from '../platform/system-error.js';
 import type { ConfigFile } from './check-config.js';
 import { parseConfig } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
@@ -104,7 +104,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
       closeSync(file);
     }
   } catch (error) {
-    if (!isNamed && ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined;
+    if (!isNamed && isMissingFile(error)) return undefined;
     const subject = isNamed ? 'WFR_CONFIG' : 'the config file';
     return throwAsUsageError(`${subject} ${path}`)(error);
   }

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { BatchFileError, InputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, readFromStart, realPathOf, resolvePath } from '../platform/files.js';
-import { describeSystemError, errorCode, systemError } from '../platform/system-error.js';
+import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
 import { isSanitized } from '../text/sanitize.js';
@@ -20,8 +20,7 @@ export function toFileError(path: string, error: unknown, subject = formatPath(p
   if (error instanceof WfrError) return error;
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
-  const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
-  return new InputError(`${subject}: ${describeSystemError(error)}${hint}`, isMissing);
+  return new InputError(`${subject}: ${describeSystemError(error)}${hint}`, isMissingFile(error));
 }
 
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */

@@ -21,6 +21,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
 }
 
+/** Returns whether a system call failed for want of a file at its path. */
+export function isMissingFile(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+}
+
 /** Returns an error such as that of a system call. */
 export function systemError(code: string): Error {
   return Object.assign(new Error(code), { code });
