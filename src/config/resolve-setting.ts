@@ -77,8 +77,8 @@ export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile 
   return originOf(baseUrl?.text) !== originOf(profile?.settings.baseUrl);
 }
 
-function originOf(url: string | undefined): string | undefined {
-  return url === undefined ? undefined : parseUrl(url)?.origin;
+function originOf(url = ''): string | undefined {
+  return parseUrl(url)?.origin;
 }
 
 /** The content of a file that a setting names. */
