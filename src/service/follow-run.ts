@@ -144,10 +144,10 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
     const isHopeless = failure instanceof NetworkError && !failure.facts.isTemporary && !isSeen;
     if (isHopeless || failure.code === 'output-not-written') throw unreachable;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
-    const mustExist = isSeen || options.exists === true;
+    const mustExist = isSeen || options.exists;
     if (status === 401 || status === 403 || (isUnexpected && !mustExist)) throw failure;
     // The shared rate limiter handles a 429: a backoff of its own would delay one of many runs.
-    const isLimited = options.isRateLimited === true && status === 429;
+    const isLimited = options.isRateLimited && status === 429;
     const exists = isSeen || isUnexpected || isLimited;
     // A stop of the process may have caused this failure, so the next poll decides.
     if (!awake.consumeStop()) {
