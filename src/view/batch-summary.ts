@@ -44,12 +44,16 @@ const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
-  const { reasons, notes, next } = summary;
+  const { counts, reasons, notes, next } = summary;
+  const frequent = reasons.slice(0, MAX_REASONS);
   const lines = [
     countsLine(summary, style),
-    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style)),
+    ...counts.flatMap(([word]) =>
+      frequent.filter(({ state }) => wordOf(state) === word).flatMap((reason) => reasonLines(reason, style)),
+    ),
     ...moreReasons(reasons.slice(MAX_REASONS)),
-    ...notes.map((text) => sanitizeLine(text)),
+    ...(reasons.length > 0 && notes.length + next.length > 0 ? [''] : []),
+    ...notes.map(sanitizeLine),
   ];
   return [...wrapLines(lines, width), ...next.flatMap((step) => stepLines(step, style, width))];
 }

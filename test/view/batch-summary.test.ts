@@ -22,6 +22,7 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
     '  <3 failed>: no',
     '    mixed.csv:18 (Customer 17), 19',
     '      (Customer 18), 20 (Customer 19)',
+    '',
     'To continue:',
     '  <wfr batch w --rows mixed.csv --retry-failed>',
   ]);
@@ -44,8 +45,7 @@ test.each([
   const summary = { counts: [['failed', rows.length]] as const, isRead: true, notes: [], next: [] };
   expect(formatBatchSummary({ ...summary, reasons: [reason] }, PLAIN, 0).at(-1)).toBe(`    ${listed}`);
   const unknown = { ...reason, state: 'unknown' as const };
+  const decisions = { ...summary, counts: [['unknown', rows.length]] as const, reasons: [unknown] };
   // Their numbers are those of rows, not of lines.
-  expect(formatBatchSummary({ ...summary, reasons: [unknown] }, PLAIN, 0).at(-1)).toBe(
-    `    ${rows.join(', ')}`,
-  );
+  expect(formatBatchSummary(decisions, PLAIN, 0).at(-1)).toBe(`    ${rows.join(', ')}`);
 });

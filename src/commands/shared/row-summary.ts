@@ -6,7 +6,7 @@ import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js'
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
-import { type NextStep, PLAIN } from '../../view/presentation.js';
+import { type NextStep, PLAIN, stepLines } from '../../view/presentation.js';
 
 /** What is said about rows, beside their states. */
 export interface SummaryFacts {
@@ -118,10 +118,9 @@ function lookSteps(files: readonly string[]): NextStep[] {
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
 export function endingOfRows(rows: RowStates, summary: BatchSummary, total: number | undefined): RowsEnding {
   const open = rows.count('running') + rows.count('unreachable') + rows.count('waiting');
-  const lines = formatBatchSummary({ ...summary, next: [] }, PLAIN, 0);
   return {
-    summary: lines,
-    hints: formatBatchSummary(summary, PLAIN, 0).slice(lines.length),
+    summary: formatBatchSummary({ ...summary, next: [] }, PLAIN, 0).filter(Boolean),
+    hints: summary.next.flatMap((step) => stepLines(step, PLAIN, 0)),
     reasons: summary.reasons,
     hasUnknown: rows.count('unknown') > 0,
     hasOpen: total === undefined || rows.known - open < total,

@@ -551,14 +551,15 @@ describe('batch: the closing block', () => {
   test('batch: the closing block groups the reasons with their rows, and names the commands that continue', async () => {
     const { stderr } = await runMixed();
     expect(stderr).toContain(`6 rows: 1 finished, 2 failed, 2 rejected, 1 unknown; took 0ms
-  2 rejected (400): amount … is too low
-    rows.csv:4, 5
   2 failed at step Check credit: Customer … has no credit
     rows.csv:6, 7
+  2 rejected (400): amount … is too low
+    rows.csv:4, 5
   1 unknown: rows.csv:3: `);
     const command =
       'wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId';
     expect(stderr).toContain(`
+
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
