@@ -1,6 +1,6 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { type Outcome, wordOf } from '../../outcome/outcome.js';
+import { type Outcome, tableOf, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
@@ -67,6 +67,9 @@ const UNSENT: Outcome = {
   run: undefined,
   durationMs: undefined,
 };
+
+/** The columns that names of rows with their table need beside values. */
+const ROOM_FOR_TABLE = 60;
 
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
@@ -142,15 +145,22 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
     const { layOutTable } = await import('../../view/table.js');
-    const headers = ['ROW', 'OUTCOME', ...pointers.map(({ text }) => text || 'output')];
-    const columns = headers.map((header, index) => ({
-      header,
-      text: (cells: readonly string[]) => cells[index] ?? '',
-      isCutAtStart: index === 0,
-    }));
     let rows: string[][] = [];
     let size = 0;
-    const layOut = () => (rows.length === 0 ? '' : `${layOutTable(rows, columns, page).join('\n')}\n`);
+    const layOut = () => {
+      if (rows.length === 0) return '';
+      const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
+      // The user has named the table.
+      const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_TABLE;
+      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...pointers.map(({ text }) => text || 'output')];
+      const columns = headers.map((header, index) => ({
+        header,
+        text: ({ [index]: cell = '' }: readonly string[]) =>
+          isShort && index === 0 ? cell.slice(table.length) : cell,
+        isCutAtStart: index === 0 && !isShort,
+      }));
+      return `${layOutTable(rows, columns, page).join('\n')}\n`;
+    };
     for await (const { facts, values } of readRows()) {
       const cells = [facts.label ?? '', facts.outcome, ...values.map(textOf)].map((text) =>
         sanitize(String(text)),

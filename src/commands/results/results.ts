@@ -13,7 +13,7 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
 import { writtenTable } from '../../table/table.js';
-import { formatUtc } from '../../text/quantity.js';
+import { formatDuration, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -72,13 +72,13 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (!isMixed && (!hasRows || !context.errorsAsData)) {
       const { env, secrets } = context;
       // On a terminal, rows with their reasons follow; values and ids have none.
+      const isFollowed = hasRows && context.stdout.isTerminal;
       const shown =
-        /csv|json/.test(plan.format) && context.stdout.isTerminal
-          ? { ...summary, reasons: [], next: [] }
-          : summary;
+        isFollowed && /csv|json/.test(plan.format) ? { ...summary, reasons: [], next: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);
+      if (isFollowed && context.stderr.isTerminal) lines.push('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
     }
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);
@@ -218,7 +218,10 @@ function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummar
   const known = total && total - missing;
   const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;
   const summary = summarize(rows, { total: known, notes, isOnce, same, isLimited, results });
-  return period === undefined ? summary : { ...summary, fact: `began ${formatUtc(period.startedAt)}` };
+  if (period === undefined) return summary;
+  const { startedAt, durationMs } = period;
+  const fact = `began ${formatUtc(startedAt)}, last change ${formatDuration(durationMs)} later`;
+  return { ...summary, fact };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

@@ -121,6 +121,39 @@ describe('results --get', () => {
   });
 });
 
+describe('results --get on a terminal', () => {
+  const show = (columns: number, table = 't.csv') => {
+    const cwd = folderWith({
+      'out.jsonl': [
+        { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' },
+        ...[2, 3].flatMap((row) => [
+          {
+            event: 'intent',
+            row,
+            label: `${row === 3 ? table : 't.csv'}:${row} (ACME)`,
+            digest: '0123456789abcdef',
+          },
+          { event: 'accepted', row, id: `run-${row}` },
+          { event: 'ended', row, run: { id: `run-${row}`, status: 'FINISHED', output: { total: row } } },
+        ]),
+        { event: 'table', rows: 2 },
+      ]
+        .map((event) => `${JSON.stringify(event)}\n`)
+        .join(''),
+    });
+    const args = ['results', 'out.jsonl', '--get', '/total'];
+    return runCli(args, { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns });
+  };
+
+  test('results --get: rows of one table are lines in a narrow window, and an empty line precedes them', async () => {
+    const narrow = await show(40);
+    expect(narrow.stderr).toBe('2 rows: 2 finished\n\n');
+    expect(narrow.stdout).toBe('LINE      OUTCOME   /total\n2 (ACME)  finished  2\n3 (ACME)  finished  3\n');
+    expect((await show(80)).stdout).toContain('\nt.csv:2 (ACME)  finished');
+    expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
+  });
+});
+
 describe('results --rows', () => {
   const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';
 
