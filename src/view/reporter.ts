@@ -12,7 +12,6 @@ import { wrapLines } from '../text/wrap.js';
 import { errorText } from './errors/print-error.js';
 import {
   createStyle,
-  LIVE_MARGIN,
   type NextStep,
   type Paint,
   PLAIN,
@@ -184,12 +183,11 @@ export async function openReporter(
       notice(detail === undefined ? name : `${name}${isWide ? '\n  ' : ' '}(${sanitize(detail)})`);
     },
 
-    /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched and there is room. */
+    /** Shows how to watch a run again: below the live line, which goes with the run, if it is watched. */
     resumable(command: string, isWatched: boolean): void {
-      const text = `To watch it: ${command}`;
-      const isBelow = isWatched && live && text.length <= stderr.columns - LIVE_MARGIN;
-      if (!isBelow) continuation({ text: 'To watch it', command }, { isDim: true });
-      else if (canContinue) runs?.resumable(text);
+      const text = 'To watch it';
+      if (!(isWatched && live)) continuation({ text, command }, { isDim: true });
+      else if (canContinue) runs?.resumable(`${text}: ${command}`);
     },
 
     /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */

@@ -63,7 +63,8 @@ describe('terminal', () => {
     expect(text).toMatch(
       /\nFailed at step Check credit \(1 of 4\s+steps\s+in \d\S*\)\n\| The credit service does not know the\n\| customer, and nobody else does either\.\n\$$/,
     );
-    expect(text.replaceAll('\n', '')).toContain(`To watch it:  wfr watch ${ID}Failed`);
+    // The watch command goes with the live line also where it does not fit.
+    expect(text).not.toContain('To watch it');
   });
 
   test('terminal: resizing keeps one live line and all earlier messages', async () => {

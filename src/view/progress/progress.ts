@@ -114,7 +114,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   /** Returns the table of several runs, or how to continue with the only one. */
   const below = (width: number): readonly string[] => {
     const rows = [...rowsById.values()];
-    if (rows.length < 2) return resume === undefined ? [] : [resume];
+    if (rows.length < 2) return resume === undefined ? [] : [style.dim(truncateTo(resume, width))];
     return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
@@ -133,9 +133,9 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       painter.changed();
     },
 
-    /** Shows below the line how to continue with the only run. */
+    /** Shows below the line how to continue with the only run, whose id is above it; the command is printed when it is left. */
     resumable(text: string): void {
-      resume = style.dim(text);
+      resume = text;
       painter.updated();
     },
 
