@@ -42,7 +42,7 @@ export interface SandboxFlags {
 }
 
 /** What a command needs to use the sandbox. */
-type Settings = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<'WFR_BASE_URL' | 'WFR_TOKEN', string>>;
 
 /** Lists the workflows, serves until a signal, or runs a command against the sandbox. */
 export async function sandbox(
@@ -80,19 +80,19 @@ export async function sandbox(
   const examples = `${chooseExamples(workflows, context).map(describe).join('\n')}\nAll workflows: ${bold(list)}\n`;
   try {
     return program === undefined
-      ? await serve(settings, examples, context)
-      : await runCommand(program, args, settings, examples, context);
+      ? await serve(settings, examples, bold, context)
+      : await runCommand([program, ...args], settings, examples, bold, context);
   } finally {
     await service.stop();
   }
 }
 
-async function serve(settings: Settings, examples: string, context: Context): Promise<Exit> {
+async function serve(settings: Settings, examples: string, bold: Paint, context: Context): Promise<Exit> {
   let release = () => {};
   const ended = new Promise<Exit>((resolve) => {
     release = context.onSignal(resolve);
   });
-  await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until Ctrl-C.`, context);
+  await writeLine(`Sandbox at ${bold(settings.WFR_BASE_URL)} until Ctrl-C.`, context);
   await context.stderr.write('\nSettings for another shell:\n');
   await context.stdout.write(formatAssignments(settings, context));
   await context.stderr.write(`\nTo try it there:\n\n${examples}`);
@@ -105,15 +105,15 @@ async function serve(settings: Settings, examples: string, context: Context): Pr
 const ENDED = 'The sandbox has ended, and so have its runs.';
 
 async function runCommand(
-  program: string,
-  args: readonly string[],
+  [program, ...args]: readonly [string, ...string[]],
   settings: Settings,
   examples: string,
+  bold: Paint,
   context: Context,
 ): Promise<Exit> {
   const isShown = context.stderr.isTerminal && isShell(program, args);
   if (isShown) {
-    await writeLine(`Sandbox at ${settings.WFR_BASE_URL} until this shell exits. To try it:`, context);
+    await writeLine(`Sandbox at ${bold(settings.WFR_BASE_URL)} until this shell exits. To try it:`, context);
     await context.stderr.write(`\n${examples}`);
   }
   const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
@@ -196,12 +196,15 @@ function describeWorkflow(
   { cwd }: Context,
 ): string {
   const ms = steps.reduce((sum, { duration }) => sum + duration, 0) * slow;
-  const fails = failure?.when === undefined ? 'fails' : 'fails for some inputs';
   const command = exampleCommand(id, parameters);
   const optional = optionalItems(parameters);
+  const facts = [
+    // One that always fails ends earlier.
+    (!failure || failure.when) && formatDuration(ms),
+    failure && `fails${failure.when ? ' for some inputs' : ''} at ${sanitize(failure.step)}`,
+  ];
   const lines = [
-    // One that fails ends earlier.
-    `${sanitize(versionName)} (${failure ? `${fails} at ${sanitize(failure.step)}` : formatDuration(ms)})`,
+    `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
     `  ${bold(hasDocument(cwd) ? command.replaceAll('@document.pdf', `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];

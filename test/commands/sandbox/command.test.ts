@@ -56,7 +56,7 @@ describe('sandbox -- command, in process', () => {
     const { stderr } = await start(command, options, () => Promise.resolve());
     const marked = stderr.replaceAll('\u001b[1m', 'BOLD').replaceAll('\u001b[22m', 'END');
     const [first, ...examples] = marked.split('\n');
-    expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
+    expect(/^Sandbox at BOLDhttp:.*END until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
       expect(examples.filter((line) => line !== '')).toEqual([
         'greeting v1 (500ms)',

@@ -69,6 +69,17 @@ describe('--fail-step', () => {
     expect(stdout).toContain('slow v1 (1m)\n  wfr run ');
   });
 
+  test('wfr sandbox --list: a workflow that fails for some inputs has the duration of the others', async () => {
+    const workflow = {
+      ...{ id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', versionName: 'v1', output: {} },
+      ...{ parameters: { n: 'string' }, steps: [{ name: 'Check', duration: '2s' }] },
+      failure: { step: 'Check', message: 'no', when: { n: 'x' } },
+    };
+    const cwd = folderWith({ 'w.json': JSON.stringify({ workflows: [workflow] }) });
+    const { stdout } = await runCli(['sandbox', '--list', '--workflows', 'w.json'], { cwd });
+    expect(stdout).toContain('v1 (2.0s, fails for some inputs at Check)\n');
+  });
+
   test('wfr sandbox --list: commands name the example document where it is there, and --slow changes their durations', async () => {
     const cwd = folderWith({ 'examples/invoice.pdf': '%PDF' });
     const { stdout } = await runCli(['sandbox', '--list', '--slow', '10'], { cwd });
