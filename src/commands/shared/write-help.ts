@@ -41,12 +41,13 @@ export function shortenHelp(command: Command, text: string): string {
   return `${short}\n\nMore: wfr ${commandPath(command)} --help`;
 }
 
-/** The width without a window, and in a wider one, whose long lines would be hard to read. */
+/** The width without a window, and the most in one: longer lines would be hard to read. */
 const WIDTH = 80;
+const MAX_WIDTH = 100;
 
 /** Returns the columns in which flags and commands are laid out for this output. */
 export function helpWidth({ columns }: Output): number {
-  return Math.min(columns || WIDTH, WIDTH);
+  return Math.min(columns || WIDTH, MAX_WIDTH);
 }
 
 /** The title of a topic. */
@@ -54,7 +55,10 @@ const TITLE = /^(?!Usage:).+(?=\n\n)/;
 /** `Usage:`, `Examples:` or `Messages (stderr):`, but no sentence that ends with a colon. */
 const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 
-/** Fits a text for 80 columns into fewer. An example stays a line, so that it can be copied. */
+/** A flag, a command or another term before its meaning, beside it or below, without what follows it such as `<path>`. */
+const TERM = /^ {2}(?! )[^<\n]+?(?= [<[]\w| {2,}[^\s#]|\n {6})/gm;
+
+/** Fits a text for 80 columns into others. An example stays a line, so that it can be copied. */
 function narrow(text: string, width: number): string {
   if (width === WIDTH) return text;
   const paragraphs = text.replace(/^(\S.*[^:\n])\n(?=\S)/gm, '$1 ').split('\n');
@@ -81,6 +85,7 @@ export async function writeHelp(
   const { bold } = await createStyle(hasColor(color, env, output));
   const bolded = narrow(text, helpWidth(output))
     .replace(TITLE, (title) => bold(title))
-    .replace(HEADING, (heading) => bold(heading));
+    .replace(HEADING, (heading) => bold(heading))
+    .replace(TERM, (term) => bold(term));
   await output.write(bolded);
 }

@@ -59,9 +59,51 @@ describe('help on a terminal', () => {
     expect(exitCodes).toContain('\n  65  the run finished, but its output\n      has no value at');
   });
 
+  test('in a window of 120 columns, lines have at most 100', async () => {
+    const lines = stripVTControlCharacters(await onTerminal(['help', 'exit-codes'], 120)).split('\n');
+    expect(lines).toContain(
+      '  8              still PENDING or RUNNING when wfr stopped waiting (--timeout, status --exit-status)',
+    );
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  test('flags, commands and other terms are bold, without the value of a flag', async () => {
+    const bold = async (width: number, ...args: string[]) =>
+      [...(await onTerminal(args, width)).matchAll(/\u001b\[1m {2}(.*?)\u001b\[22m/g)].map(
+        ([, text]) => text,
+      );
+    for (const width of [80, 40]) {
+      expect((await bold(width, 'run', '-h')).slice(0, 5)).toEqual([
+        'workflow',
+        'input',
+        '--inputs-file',
+        '-d, --detach',
+        '--dry-run',
+      ]);
+      expect(await bold(width, 'config', '-h')).toEqual(['-h, --help', 'path', 'show', 'check', 'init']);
+      expect(await bold(width, 'help', 'exit-codes')).toEqual([
+        '0',
+        '1',
+        '2',
+        '3',
+        '4',
+        '5',
+        '6',
+        '7',
+        '8',
+        '65',
+        '70',
+        '74',
+        '129, 130, 143',
+      ]);
+      expect(await bold(width, 'completion', '-h')).toEqual(['shell', '-h, --help']);
+    }
+  });
+
   test('headings are bold, and sentences that end with a colon are not', async () => {
     const bold = [...(await onTerminal(['help', 'exit-codes'], 80)).matchAll(/\u001b\[1m(.*?)\u001b\[22m/g)];
-    expect(bold.map(([, text]) => text)).toEqual(['Exit codes', 'Example:']);
+    const headings = bold.flatMap(([, text = '']) => (text.startsWith(' ') ? [] : [text]));
+    expect(headings).toEqual(['Exit codes', 'Example:']);
     const { stderr } = await runCli([], { terminal: 80, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[1mUsage:\u001b[22m wfr [options] [command]');
     expect(stderr).toContain('\n\u001b[1mCommands:\u001b[22m\n');
