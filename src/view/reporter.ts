@@ -47,8 +47,6 @@ export async function openReporter(
   const printed = new Set<string>();
   let runs: RunsProgress | undefined;
   let stopPainter = () => {};
-  /** The last text and command of `continuation`. */
-  let lastContinuation = '';
   /** Why a request is sent again, if the last line says so. */
   let causeOnLastLine = '';
 
@@ -89,11 +87,8 @@ export async function openReporter(
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
   function continuation(step: Required<NextStep>, { isDim = false } = {}): void {
-    const said = `${step.text}: ${step.command}`;
+    if (!canContinue) return;
     const text = stepLines(step, isDim ? PLAIN : style, stderr.columns).join('\n');
-    // On a terminal nothing but the live line, which is gone, came after it.
-    if (!canContinue || (live && lastContinuation === said)) return;
-    if (!isDim || !quiet) lastContinuation = said;
     if (isDim) info(style.dim(text));
     else notice(text);
   }
