@@ -1,21 +1,16 @@
 /** Writes help texts: which flags are listed, how wide, and with bold headings on a terminal. */
 import { type Command, Help } from 'commander';
 import type { Context, Output } from '../../platform/context.js';
-import { wrap, wrapLines } from '../../text/wrap.js';
+import { layOutTerms, wrap, wrapLines } from '../../text/wrap.js';
 import { ADVANCED_GROUP, commandPath, isCommon } from './flags.js';
 
 /** Returns how flags are listed: the rare ones last, and in the short help the common ones only. */
 export function helpLayout(isShort: boolean): Partial<Help> {
   const help = new Help();
   return {
-    minWidthToWrap: 20,
     showGlobalOptions: false,
-    formatItem: (term, termWidth, description, helper) => {
-      const { helpWidth = WIDTH } = helper;
-      if (helpWidth - termWidth > 24)
-        return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
-      return `  ${term}\n${helper.boxWrap(description, helpWidth - 6).replace(/^/gm, '      ')}`;
-    },
+    formatItem: (term, termWidth, description, { helpWidth = WIDTH }) =>
+      layOutTerms([[term, description]], termWidth + 4, helpWidth),
     subcommandTerm: (command) => command.name(),
     visibleOptions: (command) => {
       const flags = help.visibleOptions(command);
