@@ -106,14 +106,17 @@ function findProxy(url: URL, env: Environment) {
   return { ...parseProxy(variable, value), variable };
 }
 
-function parseProxy(variable: string, value: string): ProxyServer {
+/** Returns the proxy, and its URL without user info, for people. */
+function parseProxy(variable: string, value: string): ProxyServer & { url: string } {
   const url = parseUrl(value.includes('://') ? value : `http://${value}`);
   try {
     if (!url?.hostname || !/^https?:$/.test(url.protocol)) throw new Error();
     const { protocol, hostname, username, password } = url;
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     const authorization = pair === ':' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
-    return { protocol, hostname: stripBrackets(hostname), port: portOf(url), authorization };
+    const port = portOf(url);
+    const shown = `${protocol}//${hostname}:${port}`;
+    return { protocol, hostname: stripBrackets(hostname), port, authorization, url: shown };
   } catch {
     throw new UsageError([
       `${variable} is not a supported proxy URL; use http://host:port or https://host:port`,

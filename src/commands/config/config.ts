@@ -220,8 +220,6 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
   const history = setting('history', folder, context.env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : 'default');
   try {
     const { proxy, headers } = await resolveServiceSettings(sources);
-    const host = proxy?.hostname.includes(':') ? `[${proxy.hostname}]` : proxy?.hostname;
-    const url = proxy && `${proxy.protocol}//${host}:${proxy.port}`;
     const of = {
       '--header': flags.header,
       headerFile: settingValues('headerFile', sources)[0],
@@ -229,14 +227,14 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
     };
     const used = Object.entries(of).filter(([, value]) => value !== undefined);
     return [
-      setting('proxy', url, proxy?.variable ?? ''),
+      setting('proxy', proxy?.url, proxy?.variable ?? ''),
       setting('headers', Object.keys(headers).join(', '), used.map(([name]) => name).join(', ')),
       history,
     ];
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const whyUnset = error.problems[0];
-    return [{ name: 'proxy', values: [], whyUnset }, { name: 'headers', values: [], whyUnset }, history];
+    return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
   }
 }
 
