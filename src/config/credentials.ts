@@ -82,13 +82,11 @@ export interface LoadedCredentials extends Credentials {
  * cannot be read or contains no token.
  */
 export async function loadCredentials(sources: ServiceSources): Promise<LoadedCredentials> {
-  const { flags, profile, context } = sources;
+  const { profile, context } = sources;
   const { location, withheld, overridden } = findTokenSource(sources);
   const warnings = withheld === undefined ? [] : [withheld];
   if (location === undefined) {
-    const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text ?? '') ?? {};
-    const isNeeded = flags.token !== false && !isLoopback(hostname);
-    const missing = isNeeded ? missingToken(sources, withheld) : undefined;
+    const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
     const token = async () => undefined;
     return { source: undefined, token, refresh: async () => false, warnings, missing };
   }
@@ -106,6 +104,12 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
   return renewable(name, isStdin ? async () => token : read, warnings, token);
+}
+
+/** Returns whether the service requires a token: one on this machine does not. */
+export function needsToken(sources: ServiceSources): boolean {
+  const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text ?? '') ?? {};
+  return sources.flags.token !== false && !isLoopback(hostname);
 }
 
 /**

@@ -3,7 +3,12 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
-import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/credentials.js';
+import {
+  findTokenSource,
+  formatTokenCommand,
+  needsToken,
+  type TokenLocation,
+} from '../../config/credentials.js';
 import {
   type ConfigLocation,
   chooseProfile,
@@ -32,12 +37,14 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { redactUrl } from '../../text/url.js';
-import { wrapLines } from '../../text/wrap.js';
+import { wrap, wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
   type Layout,
   openLayout,
+  type Paint,
   type PresentationFlags,
+  type Style,
 } from '../../view/presentation.js';
 import { openReporter } from '../../view/reporter.js';
 
@@ -111,48 +118,82 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-const OVERRIDES = '  overrides';
+/** What is between the columns of the table. */
+const GAP = '  ';
 /** The most columns of names; longer ones push the values. */
 const MAX_NAME_WIDTH = 24;
 /** The columns of values, such as a UUID, in a window that has room for them and their sources. */
 const VALUE_WIDTH = 36;
-const MAX_VALUE_WIDTH = 60;
 /** The columns of a source, such as `(config.json:12)`, and its gap. */
 const SOURCE_WIDTH = 20;
 
-/** Returns `name value (source)` for each setting, and below it what it overrides. Nothing is cut. */
+/** Returns the settings that are set, the defaults, the workflows, and the names of the others. Nothing is cut. */
 function asText(
   head: string,
   settings: readonly EffectiveSetting[],
   path: string,
   { style, width }: Layout,
 ): string {
-  const isDefault = ({ values: [first] }: EffectiveSetting) => first?.source === 'default';
-  const labelOf = ({ name }: EffectiveSetting) => name.replace(/^workflows\..*\.parameters\./, '  ');
-  const shown = settings.filter((setting) => !isDefault(setting));
-  const longest = Math.max(OVERRIDES.length, ...shown.map((one) => labelOf(one).length));
-  const nameWidth = Math.min(MAX_NAME_WIDTH, longest);
-  const room = width === 0 ? MAX_VALUE_WIDTH : width - nameWidth - SOURCE_WIDTH;
-  const widest = Math.max(
-    ...shown.flatMap(({ values }) => values.map(({ value }) => sanitize(value).length)),
-  );
-  const valueWidth = room < VALUE_WIDTH ? 0 : Math.min(Math.max(VALUE_WIDTH, widest), room);
-  const lines = shown.flatMap((setting) =>
-    setting.values.map(({ value, source }, index) => {
-      const label = index === 0 ? labelOf(setting) : OVERRIDES;
-      const [place, line] = source.split(` in ${path}:`);
-      const end = sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`);
-      const text = sanitize(value).padEnd(valueWidth);
-      return `${sanitize(label.padEnd(nameWidth))} ${index === 0 ? text : style.dim(text)} ${style.dim(end)}`;
-    }),
-  );
-  const defaults = settings.filter(isDefault).map(({ name, values: [first] }) => `${name} ${first?.value}`);
-  const unset = settings.filter(({ values }) => values.length === 0);
-  const names = unset.map(({ name, whyUnset }) => name + (whyUnset === undefined ? '' : ` (${whyUnset})`));
-  const rest = [`Defaults: ${defaults.join(', ') || 'none'}`, `Not set: ${names.join(', ') || 'none'}`];
-  return wrapLines([sanitize(head), ...lines, ...rest], width)
-    .map((line) => `${line}\n`)
-    .join('');
+  const rows = settings.flatMap((setting) => toRows(setting, path, style));
+  const widestOf = (key: 'name' | 'value') => Math.max(...rows.map((row) => row[key].length));
+  const nameWidth = Math.min(MAX_NAME_WIDTH, widestOf('name')) + GAP.length;
+  const columns = width || Number.POSITIVE_INFINITY;
+  const room = columns - nameWidth - SOURCE_WIDTH;
+  const isWide = room >= VALUE_WIDTH;
+  const valueWidth = isWide ? Math.min(widestOf('value'), room) : 0;
+  /** Returns the rows of a group: value and source in columns, where they fit, else below each other. */
+  const layOut = (group: RowGroup) =>
+    rows
+      .filter((row) => row.group === group)
+      .flatMap(({ name, value, source, paint }) => {
+        const start = name.padEnd(nameWidth);
+        const text = value.padEnd(valueWidth);
+        const isWider = text.length > valueWidth || (start + text + GAP + source).length > columns;
+        const end = style.dim(source);
+        if (!(isWide && isWider)) return wrapLines([start + paint(text) + GAP + end], width);
+        const parts = [paint(value), end].flatMap((part) => wrap(part, width - nameWidth));
+        return [start + parts.join(`\n${' '.repeat(nameWidth)}`)];
+      });
+  const workflows = layOut('workflow');
+  const unset = settings.filter(isUnset).map(({ name }) => name);
+  const lines = [
+    ...wrapLines([sanitize(head)], width),
+    '',
+    ...layOut('chosen'),
+    ...layOut('default'),
+    ...(workflows.length > 0 ? ['', style.bold('Workflows:'), ...workflows] : []),
+    '',
+    ...wrapLines([style.dim(`Not set: ${unset.join(', ')}`)], width),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+type RowGroup = 'chosen' | 'default' | 'workflow';
+
+function isUnset({ values, whyUnset, isProblem }: EffectiveSetting): boolean {
+  return !(values.length > 0 || whyUnset || isProblem);
+}
+
+/** Returns the row of a setting, and those of what it overrides; none where there is nothing to say but its name. */
+function toRows(setting: EffectiveSetting, path: string, { error, dim }: Style) {
+  if (isUnset(setting)) return [];
+  const { name, values, whyUnset = 'required', isProblem } = setting;
+  const [, isWorkflow, isParameter] = /^(workflows\.(.*\.parameters\.)?)?/.exec(name) ?? [];
+  const label = (isParameter ? '  ' : '') + name.slice(isWorkflow?.length);
+  const shown = values.length > 0 ? values : [{ value: 'not set', source: whyUnset }];
+  return shown.map(({ value, source }, index) => {
+    const [place, line] = source.split(` in ${path}:`);
+    const isDefault = source === 'default';
+    const group: RowGroup = isWorkflow ? 'workflow' : isDefault ? 'default' : 'chosen';
+    const paint: Paint = isDefault || index > 0 ? dim : isProblem ? error : (text) => text;
+    return {
+      group,
+      name: index === 0 ? sanitize(label) : '  overrides',
+      value: sanitize(value),
+      source: sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`),
+      paint,
+    };
+  });
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
@@ -195,6 +236,8 @@ interface EffectiveSetting {
   /** The first one overrides the others. They contain no secret. The source is such as WFR_BASE_URL. */
   values: readonly { value: string; source: string }[];
   whyUnset?: string | undefined;
+  /** Whether commands fail because it, or its file, is missing. */
+  isProblem?: boolean;
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -252,6 +295,7 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
   return {
     name,
     values,
+    isProblem: name === 'baseUrl' && values.length === 0,
     whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
   };
 }
@@ -278,7 +322,14 @@ function tokenSetting(sources: ServiceSources): EffectiveSetting {
   const values = [location, ...overridden].flatMap((one) =>
     one === undefined ? [] : [{ value: describeLocation(one, context), source: one.source.name }],
   );
-  return { name: 'token', values, whyUnset };
+  const isProblem = location === undefined ? needsToken(sources) : isAbsent(location, context);
+  return { name: 'token', values, whyUnset, isProblem };
+}
+
+/** Returns whether the file of a token does not exist. */
+function isAbsent(location: TokenLocation, context: Context): boolean {
+  if (location.kind !== 'file' || location.path === '-') return false;
+  return !existsSync(resolvePath(location.path, context.cwd, context));
 }
 
 /** Returns where the token is, never the token. */
@@ -288,7 +339,7 @@ function describeLocation(location: TokenLocation, context: Context): string {
       return '(hidden)';
     case 'file':
       if (location.path === '-') return '(hidden, in standard input)';
-      return `(hidden, in ${location.path}${existsSync(resolvePath(location.path, context.cwd, context)) ? '' : ', which does not exist'})`;
+      return `(hidden, in ${location.path}${isAbsent(location, context) ? ', which does not exist' : ''})`;
     case 'command':
       return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
   }

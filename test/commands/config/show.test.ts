@@ -50,7 +50,7 @@ describe('wfr config show', () => {
     });
     const { stdout: text } = await runCli(['config', 'show'], world);
     expect(text).toMatch(
-      /^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional +\(config\.json:17\)$/m,
+      /\n\nWorkflows:\ninvoice .*\n {2}scan .*\n {2}amount +number, optional +\(config\.json:17\)\n\n/,
     );
     expect(text).toContain('The \\u001b[2Jinvoice');
   });
@@ -132,11 +132,11 @@ describe('wfr config show', () => {
     const world = writeTestConfig({ profiles: { prod: { workflows }, bare: {} } }, {});
     const { stdout } = await runCli(['config', 'show', '--profile', 'prod'], world);
     expect(stdout).toMatch(/^Config file: .* \(profiles prod, bare\)\n/);
-    expect(stdout).toMatch(/\nprofile {13}prod {32} \(--profile\)\n/);
-    expect(stdout).toContain(
-      '\nDefaults: allowHttp false, workflowIdField auto, resend503 false, interval 2s, maxInterval 10s, history ',
-    );
-    expect(stdout).toContain(`\nworkflows.long-name ${UUID} `);
+    const columns = stdout.split('\n').flatMap((line) => /^[\w-]+ +(?=\S+ +\()/.exec(line)?.[0].length ?? []);
+    expect(columns).toHaveLength(8);
+    expect(new Set(columns)).toEqual(new Set(['workflowIdField  '.length]));
+    expect(stdout).toMatch(/\nprofile {10}prod +\(--profile\)\n/);
+    expect(stdout).toContain(`\n\nWorkflows:\nlong-name        ${UUID} `);
   });
 
   test('config show: an empty profile leaves the defaults', async () => {
@@ -158,7 +158,7 @@ describe('wfr config show', () => {
     expect(exitCode).toBe(0);
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
-    expect(stdout).toMatch(/\nNot set: profile, baseUrl, token, headerFile, .*\n$/);
+    expect(stdout).toMatch(/\nNot set: profile, headerFile, .*\n$/);
   });
 
   test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
@@ -208,7 +208,43 @@ describe('wfr config show', () => {
       `token (hidden, in ${world.path}) (--token-file)`,
     );
     const { stdout } = await runCli(['config', 'show', '--no-token'], world);
-    expect(stdout).toContain('Not set: token (--no-token), ');
+    expect(stdout).toMatch(/^token +not set +\(--no-token\)$/m);
+  });
+
+  test('config show: each setting has a line with its source, the defaults after those that were set', async () => {
+    const { stdout } = await runCli(['config', 'show'], writeTestConfig(FILE));
+    const [, settings = ''] = stdout.split('\n\n');
+    expect(settings.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['profile', 'prod', '(config.json:2)'],
+      ['baseUrl', 'https://h.example/v1', '(config.json:5)'],
+      ['token', '(hidden, printed by pass …)', '(config.json:7)'],
+      ['allowHttp', 'false', '(config.json:6)'],
+      ['workflowIdField', 'both', '(config.json:12)'],
+      ['resend503', 'true', '(config.json:13)'],
+      ['interval', '3s', '(config.json:14)'],
+      ['maxInterval', '30s', '(config.json:15)'],
+      ['timeout', '1h', '(config.json:16)'],
+      ['history', expect.stringMatching(/wfr$/), '(default)'],
+    ]);
+    expect(stdout).toMatch(/\n\nNot set: headerFile, caFile, certFile, keyFile, runUrl, proxy, headers\n$/);
+  });
+
+  test('config show: what is missing but required is red, and a token is required except on this machine', async () => {
+    const show = async (env: Record<string, string>, ...args: string[]) => {
+      const options = { ...writeTestConfig({ profiles: {} }, env), stdoutTerminal: 80 };
+      return (await runCli(['config', 'show', '--color', 'always', ...args], options)).stdout;
+    };
+    const plain = (text: string) => text.replaceAll('\u001b', '^');
+    const none = plain(await show({}));
+    expect(none).toMatch(/^baseUrl +\^\[31mnot set *\^\[39m +\^\[2m\(required\)/m);
+    expect(none).toMatch(/^token +\^\[31mnot set *\^\[39m +\^\[2m\(required\)/m);
+    expect(none).not.toMatch(/Not set:.*(baseUrl|token)/);
+    const gone = plain(await show({ WFR_BASE_URL: 'https://h.example', WFR_TOKEN_FILE: '/none' }));
+    expect(gone).toMatch(/^token +\^\[31m\(hidden, in \/none, which does not exist\)\^/m);
+    expect(await show({ WFR_BASE_URL: 'http://127.0.0.1:1' })).toMatch(/Not set: profile, token,/);
+    expect(plain(await show({ WFR_BASE_URL: 'https://h.example' }, '--no-token'))).toMatch(
+      /^token +not set +\^\[2m\(--no-token\)/m,
+    );
   });
 
   test.each([120, 80, 40])(
@@ -221,8 +257,8 @@ describe('wfr config show', () => {
       const lines = stdout.slice(stdout.indexOf('\nprofile')).split('\n');
       expect(lines.filter((line) => line.length > Math.max(stdoutTerminal, 44))).toEqual([]);
       const names = lines.flatMap((line) => /^[a-z]\w*/.exec(line)?.[0] ?? []);
-      expect(names.slice(0, 4)).toEqual(['profile', 'baseUrl', 'workflowIdField', 'interval']);
-      expect(lines.filter((line) => /^(Defaults|Not set): /.test(line))).toHaveLength(2);
+      expect(names.slice(0, 5)).toEqual(['profile', 'baseUrl', 'token', 'workflowIdField', 'interval']);
+      expect(lines.filter((line) => line.startsWith('Not set: '))).toHaveLength(1);
       expect(stdout).not.toContain('…');
     },
   );
@@ -267,7 +303,7 @@ describe('wfr config show', () => {
     const show = (...flags: string[]) => runCli(['config', 'show', ...flags], world);
     expect((await show()).stdout).toMatch(/^caFile .*ca\.pem +\(config\.json:\d+\)$/m);
     const { stdout } = await show('--base-url', 'https://e.example');
-    expect(stdout).toContain(' caFile (that of profile p is for its own base URL), ');
+    expect(stdout).toMatch(/^caFile +not set +\(that of profile p is for its own base URL\)$/m);
   });
 
   test('config show: hides possible secrets and says why a token is not sent', async () => {
