@@ -18,8 +18,6 @@ export interface ReasonGroup<Member> extends Reason {
   first: readonly [Member, ...Member[]];
 }
 
-/** Members that each group lists. */
-const MAX_FIRST = 4;
 /** Further reasons are one group: a service with a new reason for each run must not fill memory. */
 const MAX_GROUPS = 1_000;
 /** Stands for a path or number that differs between the messages of a group. */
@@ -38,6 +36,9 @@ interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
 export class ReasonGroups<Member> {
   readonly #groups = new Map<string, Group<Member>>();
 
+  /** `maxFirst`: how many members each group lists. */
+  constructor(private readonly maxFirst = 4) {}
+
   /** Counts a member, and returns the id of its group. */
   add(reason: Reason, member: Member): number {
     const { outcome, step, message } = reason;
@@ -49,7 +50,7 @@ export class ReasonGroups<Member> {
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
-    if (++group.count > 1 && group.first.length < MAX_FIRST) group.first.push(member);
+    if (++group.count > 1 && group.first.length < this.maxFirst) group.first.push(member);
     return group.id;
   }
 

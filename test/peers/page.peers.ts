@@ -122,15 +122,34 @@ describe('HTML report: 10,000 runs', () => {
   test('HTML report: the button of a reason filters by that reason', async () => {
     await browser.open(MANY);
     const counts = await browser.run<string[]>(
-      'return [...document.querySelectorAll(".groups .number")].map((cell) => cell.textContent)',
+      'return [...document.querySelectorAll(".groups .outcome")].map((text) => text.textContent)',
     );
-    expect(counts.slice(0, 4)).toEqual(['Count', '91', '80', '80']);
-    await follow('.groups tbody tr:nth-child(2) .show');
+    expect(counts.slice(0, 3)).toEqual(['91 failed', '80 failed', '80 failed']);
+    await follow('.groups li:nth-child(2) .show');
     expect(await shown()).toBe('80 of 10,000 runs');
-    await follow('.groups tbody tr:nth-child(4) .show');
+    await follow('.groups li:nth-child(4) .show');
     expect(await shown()).toBe('10 of 10,000 runs');
     await follow('.chosen');
     expect(await shown()).toBe('10,000 runs');
+  });
+
+  test('HTML report: the address of an outcome shows its runs', async () => {
+    await browser.open(MANY);
+    await follow('.figures div:nth-child(2) a');
+    expect(await shown()).toBe('251 of 10,000 runs');
+    expect(await browser.run('return document.activeElement.textContent')).toBe('failed ×');
+    expect(new Set(await column(STATUS))).toEqual(new Set(['failed']));
+  });
+
+  test('HTML report: that a duration was not observed is explained once', async () => {
+    const [first, ...others] = sampleRuns(4);
+    if (first === undefined) throw new Error('no run');
+    await browser.open(writePage([first, ...others.map((run) => ({ ...run, durationMs: undefined }))]));
+    const text = await browser.run<string>('return document.querySelector(".runs").innerText');
+    expect(text.match(/not observed/g)).toHaveLength(1);
+    expect(text.match(/–/g)).toHaveLength(4);
+    await browser.open(writePage(sampleRuns(3)));
+    expect(await browser.run('return document.body.innerText')).not.toContain('not observed');
   });
 
   test('HTML report: a click on a row shows its details, and another one hides them', async () => {
@@ -251,7 +270,7 @@ describe('HTML report: text from the service', () => {
     expect(await browser.run('return window.hacked === undefined')).toBe(true);
     expect(
       await browser.run(
-        'return document.querySelectorAll("img, svg [onload], a:not([href^=\\"#r\\"]), script").length',
+        'return document.querySelectorAll("img, svg [onload], a:not([href^=\\"#r\\"], [href^=\\"#outcome-\\"]), script").length',
       ),
     ).toBe(2);
     expect(await browser.consoleMessages()).toEqual([]);
@@ -335,6 +354,28 @@ describe('HTML report: one number for each row, its output, and paper', () => {
     const text = await browser.run<string>('return document.body.innerText');
     expect(text).toContain('"total": 12.5');
     expect(text).not.toMatch(/Find|100 %/);
+    expect(await browser.run('return document.querySelector("pre .key").innerText')).toBe('"total"');
+  });
+
+  test('HTML report: the page of one run says at its top why it failed, and only once', async () => {
+    const run = sampleRuns(2_000).find(({ state }) => state === 'failed');
+    if (run === undefined) throw new Error('no run');
+    await browser.open(writePage([run]));
+    const text = await browser.run<string>('return document.body.innerText');
+    const { step = '', message = '' } = run.run?.error ?? {};
+    expect(text.replace(/\s+/g, ' ')).toContain(`failed at step ${step} ${message}`);
+    expect(text.split(message)).toHaveLength(2);
+  });
+
+  test('HTML report: the id of a run can be copied', async () => {
+    await browser.devtools('Browser.grantPermissions', {
+      permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'],
+    });
+    const [run] = sampleRuns(1);
+    if (run === undefined) throw new Error('no run');
+    await browser.open(writePage([run]));
+    await browser.click('.details .copy');
+    expect(await browser.run('return navigator.clipboard.readText()')).toBe(run.id);
   });
 
   test.each(['A4', 'Letter'])('HTML report: 60 rows are a table on at most 3 pages of %s', async (paper) => {

@@ -31,9 +31,12 @@ const CELLS = {
     createElement('details', '', createElement('summary', 'toggle', label)),
   outcome: outcomeOf,
   started: ({ started }) => formatDate(started).slice(11, 19),
-  duration: ({ words }) => words,
+  duration: ({ duration, words = '' }) => (duration === undefined && words ? '–' : words),
   message: ({ message = '' }) => shorten(message, 160),
 };
+
+/** Matches the tokens of JSON that have a color: a name with its colon, a string, any other value. */
+const TOKEN = /("(?:[^"\\]|\\.)*"(?=:))|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*|true|false|null)/g;
 
 /** Whether a run is one that the address names. */
 let isChosen = () => true;
@@ -52,22 +55,29 @@ new IntersectionObserver(([seen]) => seen.isIntersecting && appendRows(), { root
 body.addEventListener('click', clickRow);
 addEventListener('hashchange', showAddressed);
 document.body.classList.remove('static');
-// On the page of one run, its details have everything.
-if (rows.length === 1) document.getElementById('failures')?.parentNode.remove();
+if (table.tHead.querySelector('.time') && rows.some(({ duration, words }) => duration === undefined && words))
+  table.after(
+    createElement('p', 'note time', '– Duration not observed: wfr was not watching when the run ended.'),
+  );
 showAddressed();
 
-/** Shows the runs that the address names: one, such as #run-12, or those with a reason, such as #reason-3. */
+/** Shows the runs that the address names: one, such as #run-12, or those of #reason-3 or of #outcome-1. */
 function showAddressed() {
-  const [, kind, number] = /^#(run|reason)-(\d+)$/.exec(location.hash) ?? [];
-  const member = kind === 'run' ? 'number' : 'group';
+  const [, kind, number] = /^#(run|reason|outcome)-(\d+)$/.exec(location.hash) ?? [];
+  const member = { run: 'number', reason: 'group', outcome: 'outcome' }[kind];
   isChosen = (row) => kind === undefined || row[member] === Number(number);
   chosen.hidden = kind === undefined;
   search.value = choice.value = '';
   filter();
   if (rows.length === 1) openDetails(body.rows[0]);
   if (kind === undefined || matching.length === 0) return;
-  const [{ label = `Run ${number}`, step = '', message = '' }] = matching;
-  const name = kind === 'run' ? label : [step, message].filter(Boolean).join(': ');
+  const [{ label = `Run ${number}`, step = '', message = '', outcome }] = matching;
+  const names = {
+    run: label,
+    reason: [step, message].filter(Boolean).join(': '),
+    outcome: outcomes[outcome].label,
+  };
+  const name = names[kind];
   chosen.textContent = `${shorten(name, 80)} ×`;
   section.scrollIntoView();
   if (kind === 'run' && rows.length > 1) openDetails(body.rows[0]);
@@ -139,29 +149,66 @@ function openDetails(line) {
 }
 
 function createDetails(row) {
+  const isAlone = rows.length === 1;
   const facts = {
     Row: row.label,
-    Run: row.id,
-    Workflow: row.workflow,
+    Run: row.id && copyable('span', row.id),
+    Workflow: row.workflow && copyable('span', row.workflow),
     Version: row.version,
     Status: outcomeOf(row),
     Steps: row.steps,
-    Inputs: row.inputs,
     Start: formatDate(row.started),
     Duration: row.words,
-    'Failing step': row.step,
-    Message: row.message && createElement('pre', '', row.message),
-    'Request id': row.requestId,
-    Output: row.output && createElement('pre', '', row.output),
+    Inputs:
+      row.inputs &&
+      createElement('span', '', row.inputs, createElement('small', '', 'names only: wfr stores no values')),
+    'Request id': row.requestId && copyable('span', row.requestId),
     Page: row.page && createLink(row.page, row.page),
-    Address: rows.length > 1 && createLink(`#run-${row.number}`, 'Link to this run'),
+    Address: !isAlone && createLink(`#run-${row.number}`, 'Link to this run'),
+    // The page of one run has them above.
+    'Failing step': !isAlone && row.step,
+    Message: !isAlone && row.message && createElement('pre', '', row.message),
+    Output: row.output && copyable('pre', row.output, ...highlight(row.output)),
   };
   const list = createElement('dl', '');
-  for (const [name, value] of Object.entries(facts))
-    if (value) list.append(createElement('dt', '', name), createElement('dd', '', value));
+  for (const [name, value] of Object.entries(facts)) {
+    if (!value) continue;
+    const kind = /^(Failing|Message|Output)/.test(name) ? 'wide' : '';
+    list.append(createElement('div', kind, createElement('dt', '', name), createElement('dd', '', value)));
+  }
   const cell = createElement('td', '', list);
   cell.colSpan = heads.length;
   return createElement('tr', 'details', cell);
+}
+
+/** Returns an element with a button that copies its text, where the browser allows that. */
+function copyable(name, text, ...content) {
+  const shown = createElement(name, 'code', ...(content.length > 0 ? content : [text]));
+  const both = createElement('span', '', shown);
+  if (!navigator.clipboard) return both;
+  const button = createElement('button', 'copy', 'Copy');
+  button.type = 'button';
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  });
+  both.append(button);
+  return both;
+}
+
+/** Returns the text of JSON, which may be cut, as nodes of which the tokens have colors. */
+function highlight(json) {
+  const nodes = [];
+  let end = 0;
+  for (const match of json.matchAll(TOKEN)) {
+    const [token, name, string] = match;
+    nodes.push(
+      json.slice(end, match.index),
+      createElement('span', name ? 'key' : string ? 'string' : 'literal', token),
+    );
+    end = match.index + token.length;
+  }
+  return [...nodes, json.slice(end)];
 }
 
 function outcomeOf({ outcome, status }) {

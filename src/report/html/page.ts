@@ -27,7 +27,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   const entries = runs.map((run, index) => toEntry(run, index, table));
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
-  const failures = new ReasonGroups<Entry>();
+  const failures = new ReasonGroups<Entry>(MAX_LINKS);
   const groupIds = new Map<Entry, number>();
   for (const entry of entries) {
     const { succeeded, outcome, step, message } = entry;
@@ -35,7 +35,8 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   }
   const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
   yield renderHead(headline).text;
-  yield '<body class="static">\n<main>\n';
+  const [first] = entries;
+  yield `<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">\n<main>\n`;
   yield renderHeader(headline, common, startedAt, durationMs).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
@@ -104,8 +105,8 @@ function renderRuns(entries: readonly Entry[], counts: readonly Count[], common:
   // The label of a row has its number.
   const first = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
   return markup`
-<section id="runs" class="runs ${isBatch ? 'labelled' : ''} ${entries.length === 1 ? 'single' : ''}" aria-labelledby="all">
-<h2 id="all">${entries.length === 1 ? 'The run' : isBatch ? 'All rows' : 'All runs'}</h2>
+<section id="runs" class="runs ${isBatch ? 'labelled' : ''}" aria-labelledby="all">
+<h2 id="all">${entries.length === 1 ? 'Details' : isBatch ? 'All rows' : 'All runs'}</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
 <form class="filters" role="search">
 <label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
@@ -146,8 +147,11 @@ function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Mar
   const durations = entries.flatMap(({ duration }) => duration ?? []).sort((a, b) => a - b);
   /** Returns the smallest duration that at least this share of them does not exceed (nearest rank). */
   const percentile = (share: number) => durations[Math.ceil(share * durations.length) - 1] ?? 0;
-  const outcomes = counts.map(([{ label, tone }, runs]) =>
-    renderFigure(label, formatCount(runs), `outcome ${tone}`),
+  const outcomes = counts.map(([outcome, runs]) =>
+    renderFigure(
+      markup`<a class="outcome ${outcome.tone}" href="#outcome-${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</a>`,
+      formatCount(runs),
+    ),
   );
   const times = [
     renderFigure('Median duration', formatDuration(percentile(0.5))),
@@ -160,8 +164,8 @@ ${renderShares(counts, entries.length)}
 ${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n${renderHistogram(durations, percentile(0.95))}`}</section>`;
 }
 
-function renderFigure(name: string, value: string, kind = ''): Markup {
-  return markup`<div><dt class="${kind}">${name}</dt><dd>${value}</dd></div>`;
+function renderFigure(name: string | Markup, value: string): Markup {
+  return markup`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 }
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
@@ -178,7 +182,7 @@ function resolutionOf(longest: number): number {
   return longest < HOUR ? SECOND : longest < 2 * DAY ? MINUTE : HOUR;
 }
 
-/** Renders how many of the sorted durations are in each of at most eleven ranges; empty if all are in one. */
+/** Renders a bar for each of at most eleven ranges of the sorted durations; empty if all are in one. */
 function renderHistogram(durations: readonly number[], p95: number): Markup {
   // A few runs that took much longer share the last range.
   const [shortest = 0] = durations;
@@ -196,17 +200,23 @@ function renderHistogram(durations: readonly number[], p95: number): Markup {
     (_, index) => durations.filter((duration) => rangeOf(duration) === first + index).length,
   );
   const most = Math.max(...counts);
-  const rows = counts.map((count, index) => {
+  const bars = counts.map((count, index) => {
     const start = (first + index) * width;
     const isOpen = first + index === last && longest >= start + width;
     const end = isOpen ? 'or more' : `to ${formatDuration(start + width)}`;
-    return markup`<tr><th scope="row">${start && formatDuration(start)} ${end}</th><td class="number">${formatCount(count)}</td><td class="message"><svg aria-hidden="true" height="10"><rect width="${formatPercentage((count / most) * 100)}" height="10"/></svg></td></tr>\n`;
+    const share = (count / most) * 100;
+    return {
+      text: `${start && formatDuration(start)} ${end}: ${formatCount(count)}`,
+      x: formatPercentage((index / counts.length) * 100),
+      y: formatPercentage(100 - share),
+      height: formatPercentage(share),
+    };
   });
-  return markup`<table class="ranges">
-<thead><tr><th scope="col">Duration</th><th scope="col" class="number">Runs</th><td></td></tr></thead>
-<tbody>
-${rows}</tbody>
-</table>
+  return markup`<figure><svg role="img" aria-label="Runs by duration: ${bars.map(({ text }) => text).join(', ')}" height="40">${bars.map(
+    ({ text, x, y, height }) =>
+      markup`<rect x="${x}" y="${y}" width="${formatPercentage(96 / counts.length)}" height="${height}"><title>${text}</title></rect>`,
+  )}</svg>
+<figcaption><span>${formatDuration(shortest)}</span><span>${formatDuration(longest)}</span></figcaption></figure>
 `;
 }
 
@@ -219,7 +229,11 @@ function areRows(entries: readonly Entry[]): boolean {
 function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
-  if (entries.length === 1 && only !== undefined) return `1 run: ${only.outcome.label}`;
+  if (entries.length === 1 && only !== undefined) {
+    const { label, version, workflow, id, outcome } = only;
+    const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
+    return `${label || version || fallback}: ${outcome.label}`;
+  }
   return `${formatCount(finished)} of ${pluralize(entries.length, areRows(entries) ? 'row' : 'run')} finished`;
 }
 
@@ -249,30 +263,26 @@ const formatPercentage = (value: number) => `${value.toFixed(2)}%`;
 
 type Group = ReasonGroup<Entry>;
 
-/** Renders the section; empty if all runs succeeded. The links that show all runs of a group need the page's script. */
+/** Runs that each group links to at most. */
+const MAX_LINKS = 10;
+
+/** Renders the section; empty if all runs succeeded. The links need the page's script. */
 function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
   return markup`
 <section aria-labelledby="failures">
 <h2 id="failures">What did not succeed</h2>
-<table class="groups">
-<thead><tr><th scope="col" class="number">Count</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
-<tbody>
-${groups.map(renderGroup)}</tbody>
-</table>
+<ul class="groups">
+${groups.map(renderGroup)}</ul>
 </section>`;
 }
 
 function renderGroup({ id, count, outcome, first, step, message }: Group): Markup {
-  return markup`<tr><td class="number">${formatCount(count)}</td><td>${outcome && markup`<span class="outcome ${first[0].outcome.tone}">${outcome}</span>`}</td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}<div>${message}</div>${renderFirst(first, count)}</td><td><a class="show" href="#reason-${id}" aria-label="Show ${pluralize(count, 'run')}">Show</a></td></tr>
-`;
-}
-
-/** Links to the first runs of a group; the page's script shows a run that the address names. */
-function renderFirst(first: readonly Entry[], count: number): Markup {
+  const { tone } = first[0].outcome;
   const links = first.map(
-    ({ number, label, id, workflow }) =>
-      markup`<a href="#run-${number}">${label || id || workflow || number}</a> `,
+    ({ number, label, id: run, workflow }) =>
+      markup`<a href="#run-${number}">${label || shortId(run || workflow) || number}</a> `,
   );
-  return markup`<p class="note">${links}${count > first.length ? '…' : ''}</p>`;
+  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${message}</div><p class="note">${links}${count > first.length ? '… ' : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show all ${formatCount(count)}</a>` : ''}</p></li>
+`;
 }

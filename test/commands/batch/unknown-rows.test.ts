@@ -201,7 +201,7 @@ describe('batch: a row whose run the service no longer knows', () => {
       expect(read(name)).toContain('the service no longer knows the run (404)');
     expect(read('r.xml')).toContain('<error type="lost"');
     expect(read('r.md')).toContain('run-1-1');
-    expect(read('r.html')).toContain('<span class="outcome doubt">lost</span>');
+    expect(read('r.html')).toMatch(/<a class="outcome doubt" href="#outcome-\d+">lost<\/a>/);
   });
 });
 

@@ -41,17 +41,32 @@ describe('--report html', () => {
     expect(textOf(html, /<dl class="figures">(.*?)<\/dl>/s)).toBe('finished 2 failed 3 running 1');
   });
 
+  test.each([
+    ['the version', { versionName: 'invoice <v3>' }, 'invoice &lt;v3&gt;: finished'],
+    [
+      'the workflow, where the service names no version',
+      { versionName: undefined },
+      'workflow 5b1f0c3e…: finished',
+    ],
+  ])('--report html: the page of one run is named after %s', async (_what, run, name) => {
+    const workflow = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+    const { html } = await runWithReports(acceptThenShow({ ...aFinishedRun(), ...run }), ['run', workflow]);
+    expect(html).toContain(`<title>${name} - wfr</title>`);
+    expect(html).toContain('<body class="static single good">');
+    expect(html).toContain(`<h1>${name}</h1>`);
+  });
+
   test('--report html: every row of a table has a cell, as HTML requires', async () => {
     expect((await watched()).html).not.toMatch(/<tr[^>]*>\s*<\/tr>/);
   });
 
   test('--report html: groups runs that did not succeed by step and message, the most frequent first', async () => {
     const { html } = await watched();
-    const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
-    expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed At step sort cannot sort sort-1 sort-2 Show',
-      '1 failed At step read cannot read read-1 Show',
-      expect.stringContaining(`${stillRunning(undefined)} open-1 Show`),
+    const [, body = ''] = /<ul class="groups">(.*?)<\/ul>/s.exec(html) ?? [];
+    expect(body.split('</li>').map((row) => textOf(row, /(.*)/s))).toEqual([
+      '2 failed at step sort cannot sort sort-1 sort-2 Show all 2',
+      '1 failed at step read cannot read read-1',
+      expect.stringContaining(`${stillRunning(undefined)} open-1`),
       '',
     ]);
   });
@@ -63,13 +78,13 @@ describe('--report html', () => {
       reply.send(200, { ...aFinishedRun(), ...failed(message, 'read'), id });
     };
     const { html } = await runWithReports(show, ['watch', 'a', 'b', 'c']);
-    const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
-    expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed At step read page … of … has no text a b Show',
-      '1 failed At step read no total c Show',
+    const [, body = ''] = /<ul class="groups">(.*?)<\/ul>/s.exec(html) ?? [];
+    expect(body.split('</li>').map((row) => textOf(row, /(.*)/s))).toEqual([
+      '2 failed at step read page … of … has no text a b Show all 2',
+      '1 failed at step read no total c',
       '',
     ]);
-    expect(body.match(/"#reason-\d"/g)).toEqual(['"#reason-0"', '"#reason-1"']);
+    expect(body.match(/"#reason-\d"/g)).toEqual(['"#reason-0"']);
     expect(readPageRows(html).map(({ group, message }) => [group, message])).toEqual([
       [0, 'page 12 of /tmp/a.pdf has no text'],
       [0, 'page 13 of /tmp/b.pdf has no text'],
@@ -154,7 +169,7 @@ describe('--report html: text from the service', () => {
     const markup = html.replace(/<(style|script)([^>]*)>.*?<\/\1>/gs, '<$1$2>');
     const NAME =
       'id|class|title|role|x1|x2|y2|type|name|lang|charset|content|http-equiv|scope|size|datetime|hidden|width|height|d|x|y';
-    const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?| href="#(runs|(run|reason)-\\d+)"`;
+    const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?| href="#(runs|(run|reason|outcome)-\\d+)"`;
     const left = markup.replace(new RegExp(`</?[a-z][a-z0-9]*(${attribute})*/?>`, 'g'), '');
     expect(left.replace('<!doctype html>', '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#39);)/);
     expect(markup.match(/<script/g)?.length).toBe(2);
