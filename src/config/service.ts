@@ -14,6 +14,7 @@ import {
   type ServiceFlags,
   type ServiceSources,
 } from './resolve-setting.js';
+import { workflowNames } from './workflow.js';
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
 export async function resolveServiceSettings(sources: ServiceSources) {
@@ -43,6 +44,7 @@ export async function resolveServiceSettings(sources: ServiceSources) {
     /** Decides how that command is quoted. */
     platform,
     pageOf: resolveRunPages(sources),
+    workflowNameOf: workflowNames(profile),
   };
 }
 

@@ -109,6 +109,8 @@ export interface Outcome extends Subject {
   row?: number;
   /** In a batch: the row's file and line, such as `rows.csv:12`, or the path of its document. */
   label?: string | undefined;
+  /** The name of its workflow in the profile, if it has one. */
+  workflowName?: string | undefined;
   /** The page of the run, for people, if it has one. */
   page?: string | undefined;
   /** The last response for it. */

@@ -121,7 +121,11 @@ export async function runCommand(
       });
     const { exit = exitOfSeveral(ended.runs.map(exitOf)) } = ended;
     const { period = { startedAt, durationMs: clock.monotonic() - started } } = ended;
-    const runs = ended.runs.map((one) => ({ ...one, page: one.id && plan?.settings.pageOf(one.id) }));
+    const runs = ended.runs.map((one) => ({
+      ...one,
+      page: one.id && plan?.settings.pageOf(one.id),
+      workflowName: one.workflowId && plan?.settings.workflowNameOf(one.workflowId),
+    }));
     const { subjects = [], triggersAgain = false } = plan ?? {};
     const mayHaveSent = session !== undefined && subjects.some(({ id }) => id === undefined);
     const describe = (finalExit: Exit, failures: readonly Facts[]) => {

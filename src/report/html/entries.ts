@@ -46,6 +46,8 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     /** Empty if the service never returned it. */
     id: sanitize(id),
     workflow: sanitize(outcome.workflowId ?? ''),
+    /** That of the workflow in the profile; empty if it has none. */
+    name: sanitize(outcome.workflowName ?? ''),
     version: sanitize(run?.versionName ?? ''),
     /** The names of the inputs. */
     inputs: sanitize(inputs.join(', ')),
@@ -94,7 +96,7 @@ export function* serializeEntries(
   let left = MAX_OUTPUTS;
   yield '{"rows":[';
   for (const [index, entry] of entries.entries()) {
-    const { number, succeeded, output, ...texts } = entry;
+    const { number, name, succeeded, output, ...texts } = entry;
     const text = output === undefined ? '' : excerptOutput(output);
     const fits = text.length <= left;
     if (fits) left -= text.length;

@@ -37,7 +37,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderHead(headline).text;
   const [first] = entries;
   yield `<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">\n<main>\n`;
-  yield renderHeader(headline, common, startedAt, durationMs).text;
+  yield renderHeader(headline, first?.name, common, startedAt, durationMs).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
@@ -131,9 +131,15 @@ const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 type Count = readonly [outcome: PageOutcome, runs: number];
 
 /** Renders the header; `startedAt` is in milliseconds since 1970. */
-function renderHeader(headline: string, common: Common, startedAt: number, durationMs: number): Markup {
+function renderHeader(
+  headline: string,
+  workflowName: string | undefined,
+  common: Common,
+  startedAt: number,
+  durationMs: number,
+): Markup {
   const facts = Object.entries(common)
-    .map(([member, text]) => `${member} ${shortId(text)}, `)
+    .map(([member, text]) => `${member} ${(member === 'workflow' && workflowName) || shortId(text)}, `)
     .join('');
   return markup`<header>
 <h1>${headline}</h1>
@@ -230,9 +236,9 @@ function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
   if (entries.length === 1 && only !== undefined) {
-    const { label, version, workflow, id, outcome } = only;
+    const { label, name, version, workflow, id, outcome } = only;
     const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
-    return `${label || version || fallback}: ${outcome.label}`;
+    return `${label || name || version || fallback}: ${outcome.label}`;
   }
   return `${formatCount(finished)} of ${pluralize(entries.length, areRows(entries) ? 'row' : 'run')} finished`;
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
+import { writeTestConfig } from '../../helpers/config.js';
 import { startTimer } from '../../helpers/elapsed.js';
 import { folderWith } from '../../helpers/files.js';
 import { readPageRows, renderPage, sampleRuns } from '../../helpers/page.js';
@@ -54,6 +55,19 @@ describe('--report html', () => {
     expect(html).toContain(`<title>${name} - wfr</title>`);
     expect(html).toContain('<body class="static single good">');
     expect(html).toContain(`<h1>${name}</h1>`);
+  });
+
+  test('--report html: a workflow is named as in the profile', async () => {
+    const workflow = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+    const { env } = writeTestConfig({ profiles: { p: { workflows: { invoice: workflow } } } });
+    const show = acceptThenShow(aFinishedRun());
+    const { html } = await runWithReports(show, ['run', workflow, '--profile', 'p'], { env });
+    expect(html).toContain('<h1>invoice: finished</h1>');
+    expect(readPageRows(html)[0]?.workflow).toBe(workflow);
+    const cwd = folderWith({ 't.jsonl': '{"n": 1}\n{"n": 2}\n' });
+    const batch = ['batch', 'invoice', '--rows', 't.jsonl', '--results', 'o.jsonl', '--profile', 'p'];
+    const { html: page } = await runWithReports(show, batch, { env, cwd });
+    expect(page).toContain('; workflow invoice, version ');
   });
 
   test('--report html: every row of a table has a cell, as HTML requires', async () => {
