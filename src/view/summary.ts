@@ -1,7 +1,7 @@
 /** Runs in `-o text`. */
 
 import type { PastRun } from '../history/history.js';
-import { countWords, statusText, stepsOf } from '../outcome/outcome.js';
+import { countWords, type Outcome, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge, formatDuration, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
@@ -61,12 +61,18 @@ export function durationText({ triggered = '', ended = '' }: Partial<PastRun> = 
 /** The order in which statuses are counted; others come last. */
 const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
-/** Returns how many runs have each status that some have; `run` is undefined for one that could not be read. */
+/** Returns the status of a run that was asked for, or why it has none. */
+export function statusOrReason({ run, error }: Partial<Pick<Outcome, 'run' | 'error'>>): string {
+  if (run !== undefined) return statusText(run);
+  return error?.code === 'no-such-run' ? 'not found' : 'not read';
+}
+
+/** Returns how many runs have each status that some have, or none for a reason. */
 export function countStatuses(
-  outcomes: readonly { run?: Run | undefined }[],
+  outcomes: readonly Partial<Pick<Outcome, 'run' | 'error'>>[],
 ): readonly (readonly [status: string, count: number])[] {
   return countWords(
-    outcomes.map(({ run }) => [run === undefined ? 'not read' : statusText(run), 1]),
+    outcomes.map((outcome) => [statusOrReason(outcome), 1]),
     COUNTED,
   );
 }

@@ -1,8 +1,9 @@
 /** Tables for people: a header, aligned columns, and rows that fit the window; and the table of several runs. */
 
 import textWidth from 'string-width';
+import type { Facts } from '../errors.js';
 import type { PastRun } from '../history/history.js';
-import { statusText, stepsOf, withoutTable } from '../outcome/outcome.js';
+import { stepsOf, withoutTable } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -10,7 +11,7 @@ import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid } from '../text/url.js';
 import { wrapLines } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
-import { ageText, durationText } from './summary.js';
+import { ageText, durationText, statusOrReason } from './summary.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -112,7 +113,7 @@ export function runName(
 /** A run as a table shows it: as the service knows it, once that was seen, and as the history does. */
 export interface ListedRun {
   id: string;
-  /** The beginning of its id, where that stands for it in the history. */
+  /** The beginning of its id that no other run of the history or the table has. */
   shortId: string;
   past: PastRun | undefined;
   /** The name of its workflow in the profile. */
@@ -120,6 +121,8 @@ export interface ListedRun {
   run?: Run | undefined;
   /** How long it took, where this command saw it end (ms). */
   durationMs?: number | undefined;
+  /** Why it could not be read. */
+  error?: Facts | undefined;
   /** Whether it has ended, or is no longer watched. */
   isDone?: boolean;
 }
@@ -135,10 +138,11 @@ export function layOutRuns(
 ): string[] {
   const cell = (text: string) => sanitize(secrets.mask(text));
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: ({ shortId }) => cell(shortId) },
+    // A typed beginning is looked up in the history alone. Errors have the whole ids.
+    { header: 'ID', text: ({ id, shortId, past, error }) => cell(past || error ? shortId : id) },
     {
       header: 'STATUS',
-      text: ({ run, isDone }) => (run === undefined ? (isDone ? 'not read' : 'waiting') : statusText(run)),
+      text: (one) => (one.run === undefined && !one.isDone ? 'waiting' : statusOrReason(one)),
       paint: ({ run }) => statusPaint(run?.status, style),
     },
     { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },

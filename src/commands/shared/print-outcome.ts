@@ -93,7 +93,8 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   if (error?.code === 'interrupted') {
     if (!severalRuns) reporter.block([`Interrupted; the run ${isOver ? 'has ended' : continuesText(run)}.`]);
   } else if (error !== undefined) {
-    reporter.error(error, severalRuns);
+    // Those of several runs are printed together, below the table.
+    if (!severalRuns || error.code !== 'no-such-run') reporter.error(error, severalRuns);
     if (error.code !== 'no-such-run' && state !== 'lost')
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {
@@ -110,6 +111,17 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   }
   const page = run && settings.pageOf(id);
   if (page !== undefined && !presentation.quiet) reporter.notice(`Page: ${page}`);
+}
+
+/** Prints for which of the runs the service has none: several in one block. */
+export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: string })[], reporter: Reporter) {
+  const missing = runs.filter(({ error }) => error?.code === 'no-such-run');
+  const ids = missing.map(({ id }) => id).join(' ');
+  const summary = [`the service has none of these runs (404): ${ids}`];
+  // What the service said was about one run. Equal blocks are printed once.
+  const ofAll = { summary, serverMessage: undefined, response: undefined };
+  for (const { error } of missing)
+    if (error !== undefined) reporter.error(missing.length === 1 ? error : { ...error, ...ofAll });
 }
 
 /** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */

@@ -47,8 +47,8 @@ export async function printTable<One extends Outcome>(
 ): Promise<readonly One[]> {
   if (outcomes.every(({ run }) => run === undefined)) return outcomes;
   const rows = listed.map((one, index) => {
-    const { run, durationMs } = outcomes[index] ?? {};
-    return { ...one, run, durationMs: run && hasEnded(run) ? durationMs : undefined, isDone: true };
+    const { run, error, durationMs } = outcomes[index] ?? {};
+    return { ...one, run, error, durationMs: run && hasEnded(run) ? durationMs : undefined, isDone: true };
   });
   const { layOutRuns } = await import('../../view/table.js');
   try {

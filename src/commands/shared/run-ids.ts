@@ -53,11 +53,10 @@ export function listRuns(
   past: ReadonlyMap<string, PastRun>,
   nameOf: (workflow: string) => string | undefined,
 ): ListedRun[] {
-  const shorten = idShortener([...past.keys()]);
+  const shorten = idShortener([...past.keys(), ...ids]);
   return ids.map((id) => {
     const known = past.get(id);
-    // A typed beginning is looked up in the history alone.
-    return { id, shortId: known ? shorten(id) : id, past: known, workflow: nameOf(known?.workflow ?? '') };
+    return { id, shortId: shorten(id), past: known, workflow: nameOf(known?.workflow ?? '') };
   });
 }
 

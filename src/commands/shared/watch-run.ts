@@ -171,7 +171,7 @@ export async function watchAndShow(
   };
   const watched = await watchRun({ ...options, place, onChange }, session);
   const { run } = watched;
-  progress.done(id);
+  progress.done(id, watched.error);
   const hadEnded = watched.late ?? (options.known && hasEnded(options.known));
   const isEnd = run !== undefined && hasEnded(run) && !hadEnded;
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });

@@ -2,14 +2,14 @@
 import { chooseProfile } from '../../config/profile.js';
 import type { Exit } from '../../exit-code.js';
 import type { PastRun } from '../../history/history.js';
-import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
+import { stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import { durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
-import { resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -45,7 +45,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const runs: Outcome[] = [];
+  const runs: WatchOutcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
@@ -60,24 +60,29 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   }
   const isTable = plan.severalRuns && plan.format === 'text';
   const shown = isTable ? await printTable(listRuns(plan.ids, past, plan.nameOf), runs, session) : runs;
+  // Below the table, so that they are not in its way.
+  for (const { id, error } of runs) {
+    if (error === undefined || error.code === 'no-such-run') continue;
+    reporter.error(error, plan.severalRuns);
+    if (plan.severalRuns && reporter.presentation.showsErrors)
+      reporter.notice(`Run ${sanitize(id)} could not be read.`);
+  }
+  printMissing(runs, reporter);
   return { runs: shown, ...resumeOf(shown, plan) };
 }
 
-/** Shows one run, or why it could not be read; returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
+/** Shows one run, and returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
 async function show(
   outcome: WatchOutcome,
   past: PastRun | undefined,
   plan: StatusPlan,
   session: Session,
-): Promise<Outcome> {
+): Promise<WatchOutcome> {
   const { reporter, history, service } = session;
   const { pointer, format, flags, severalRuns } = plan;
   const { id, run, error, thrown } = outcome;
   if (run === undefined) {
     if (error === undefined || error.code === 'internal') throw thrown;
-    reporter.error(error, severalRuns);
-    if (severalRuns && error.code !== 'no-such-run' && reporter.presentation.showsErrors)
-      reporter.notice(`Run ${sanitize(id)} could not be read.`);
     return outcome;
   }
   history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, {});

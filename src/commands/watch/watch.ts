@@ -15,7 +15,7 @@ import { statusPaint } from '../../view/presentation.js';
 import { countStatuses } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
-import { canResume, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { canResume, printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -88,6 +88,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
+    printMissing(runs, reporter);
     const counts = countStatuses(runs).map(([status, count]) =>
       statusPaint(status, reporter.style)(`${count} ${status}`),
     );

@@ -2,6 +2,7 @@
  * The progress of runs and of batches: what is known of them, and the line that says it. A painter shows that line: the live
  * one (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
  */
+import type { Facts } from '../../errors.js';
 import {
   countSteps,
   type State,
@@ -16,7 +17,7 @@ import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
-import { countStatuses } from '../summary.js';
+import { countStatuses, statusOrReason } from '../summary.js';
 import { type ListedRun, layOutRuns } from '../table.js';
 
 /** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
@@ -156,11 +157,12 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
         painter.changed(rowsById.size > 1 ? `${sanitize(id)}  ${text}` : text);
     },
 
-    /** The run has ended, or is no longer watched. */
-    done(id: string): void {
+    /** The run has ended, or is no longer watched, because of `error` if there is one. */
+    done(id: string, error?: Facts): void {
       const row = rowsById.get(id);
-      if (row !== undefined) row.isDone = true;
-      painter.changed();
+      if (row !== undefined) Object.assign(row, { isDone: true, error });
+      const isMissing = rowsById.size > 1 && error?.code === 'no-such-run';
+      painter.changed(isMissing ? `${sanitize(id)}  ${statusOrReason({ error })}` : undefined);
     },
   };
 }

@@ -251,6 +251,39 @@ describe('status', () => {
     expect(equal.stderr).toContain('Run c could not be read.\nRun d could not be read.\n');
   });
 
+  test('status: ids that the service does not know are one error below the table, which they do not widen', async () => {
+    const unknown = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+    const handler: Handler = (request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      if (id === 'a') reply.send(200, aRun({ id }));
+      else reply.send(404, { message: `no run ${id}` });
+    };
+    const { baseUrl } = await scriptedService(handler);
+    const env = { WFR_BASE_URL: baseUrl };
+    const order = new Set<string>();
+    const onOutput: CliOptions['onOutput'] = (_text, stream) => order.add(stream);
+    const { exitCode, stdout, stderr } = await runCli(['status', 'typo', 'a', unknown], { env, onOutput });
+    expect({ exitCode, order: [...order] }).toEqual({ exitCode: 3, order: ['stdout', 'stderr'] });
+    expect(stdout + stderr).toBe(
+      [
+        'ID        STATUS     STEPS  NAME  AGE',
+        'typo      not found',
+        'a         RUNNING    1/4    v1    now',
+        '5b1f0c3e  not found',
+        `wfr: error: the service has none of these runs (404): typo ${unknown}`,
+        `  Check the id (wfr history lists yours), and the base URL: ${baseUrl}`,
+        '',
+      ].join('\n'),
+    );
+    const found: Handler = (request, reply) =>
+      reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
+    expect((await status(found, ['a', unknown])).stdout).toContain(`\n${unknown}  RUNNING `);
+    const one = await status(handler, ['a', 'typo']);
+    expect(one.stderr).toContain('wfr: error: the service has no run typo (404)\n| no run typo\n');
+    const data = errorData((await status(handler, ['a', 'typo', unknown, '--json'])).stderr);
+    expect(data).toMatchObject({ code: 'mixed', runCount: 2 });
+  });
+
   test('status: an unknown id exits 5 after one request (fault 38)', async () => {
     const { exitCode, stderr, requests } = await status(
       (_request, reply) => reply.send(404, { message: 'gone' }),

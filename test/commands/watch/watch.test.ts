@@ -211,9 +211,9 @@ describe('watch: several runs', () => {
   test('watch: a run that could not be read has a line in the table, too', async () => {
     const { stdout } = await watchAll('missing', 'a');
     expect(stdout.split('\n')).toEqual([
-      'ID       STATUS    STEPS  NAME  AGE',
-      'missing  not read',
-      'a        FINISHED  4/4    v1    now',
+      'ID       STATUS     STEPS  NAME  AGE',
+      'missing  not found',
+      'a        FINISHED   4/4    v1    now',
       '',
     ]);
   });

@@ -76,9 +76,9 @@ describe('the live table of several runs', () => {
 
   test('a run that could not be read is no longer waiting', async () => {
     const { stderr } = await watch(['a', 'missing']);
-    const last = frames(stderr).findLast(([line = '']) => line.includes('1 not read'));
-    expect(last?.[0]).toContain('1 not read');
-    expect(last?.slice(1).join('\n')).toMatch(/^ {2}missing {2}not read$/m);
+    const last = frames(stderr).findLast(([line = '']) => line.includes('1 not found'));
+    expect(last?.[0]).toContain('1 not found');
+    expect(last?.slice(1).join('\n')).toMatch(/^ {2}missing {2}not found$/m);
   });
 
   test.each([100, 80, 60, 40, 30])(
@@ -129,7 +129,8 @@ order-1        FINISHED  4/4    v1                              26s
 
   test('without a terminal, there are plain lines and the count', async () => {
     const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
-    expect(stderr).toMatch(/\n2 runs: 1 FINISHED, 1 not read; watched for 6\.0s\n$/);
+    expect(stderr).toMatch(/Z missing {2}not found\n/);
+    expect(stderr).toMatch(/\n2 runs: 1 FINISHED, 1 not found; watched for 6\.0s\n$/);
   });
 
   test.each([
