@@ -6,7 +6,7 @@ import { collectUsageErrors, exclusive, InputError, UsageError } from '../../err
 import { type Boundary, openRereadable } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
-import { describeSystemError } from '../../platform/system-error.js';
+import { throwAsUsageError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
 import { parseDelimiter } from '../shared/output-flags.js';
 
@@ -109,9 +109,8 @@ export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags):
 
 async function findFolder(path: string, context: Context): Promise<string> {
   if (path === '') throw new UsageError(['--files-under: is empty; expected a folder']);
-  const folder = await realpath(resolvePath(path, context.cwd, context)).catch((error) => {
-    throw new UsageError([`--files-under ${path}: ${describeSystemError(error)}`]);
-  });
+  const absolute = resolvePath(path, context.cwd, context);
+  const folder = await realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
   if ((await stat(folder)).isDirectory()) return folder;
   throw new UsageError([`--files-under ${path}: is not a folder`]);
 }

@@ -33,7 +33,7 @@ import { openHistory } from '../../history/history.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
-import { describeSystemError } from '../../platform/system-error.js';
+import { throwAsUsageError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { redactUrl } from '../../text/url.js';
@@ -199,13 +199,10 @@ function toRows(setting: EffectiveSetting, path: string, { error, dim }: Style) 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
 async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Context): Promise<Exit> {
   const content = `${JSON.stringify(createFirstConfig(flags, context), undefined, 2)}\n`;
-  try {
-    // Only its owner can read the file, and a new folder.
-    await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
-    await writeFile(path, content, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    throw new UsageError([`the config file ${path}: ${describeSystemError(error)}`]);
-  }
+  const fail = throwAsUsageError(`the config file ${path}`);
+  // Only its owner can read the file, and a new folder.
+  await mkdirp(dirname(path), 0o700).catch(throwForPathBelow).catch(fail);
+  await writeFile(path, content, { flag: 'wx', mode: 0o600 }).catch(fail);
   await context.stdout.write(`${path}\n`);
   const next = flags.baseUrl === undefined ? 'Set its baseUrl to the address of your service. ' : '';
   await context.stderr.write(`Created. ${next}To add workflows and their parameters, see: wfr help config\n`);

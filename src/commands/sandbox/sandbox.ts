@@ -12,7 +12,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
-import { describeSystemError } from '../../platform/system-error.js';
+import { describeSystemError, throwAsUsageError } from '../../platform/system-error.js';
 import { startSandbox } from '../../sandbox/server.js';
 import {
   BUILT_IN_WORKFLOWS,
@@ -126,10 +126,8 @@ async function runCommand(
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
   try {
-    const child = await starting.catch((error) => {
-      const name = shellCommand([program], context.platform);
-      throw new UsageError([`${name} cannot be started: ${describeSystemError(error)}`]);
-    });
+    const name = shellCommand([program], context.platform);
+    const child = await starting.catch(throwAsUsageError(`${name} cannot be started`));
     const end = await child.exited;
     if (isShown) await writeLine(ENDED, context);
     // Another signal as a shell reports it.
@@ -254,9 +252,7 @@ async function loadWorkflows(
   }
   if (path === undefined) return BUILT_IN_WORKFLOWS;
   const file = absolutePath(path, context.cwd);
-  const bytes = await readFile(file).catch((error) => {
-    throw new UsageError([`${path}: ${describeSystemError(error)}`]);
-  });
+  const bytes = await readFile(file).catch(throwAsUsageError(path));
   const { value, problems } = parseJsonFile(bytes, path, checkWorkflows);
   if (problems.length > 0) throw new UsageError(problems);
   return readWorkflows(value);
