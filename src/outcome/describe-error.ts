@@ -1,5 +1,6 @@
 /** What wfr tells people about an error, from its facts. */
 import { type Facts, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
+import type { ErrorCode } from '../exit-code.js';
 import { quoteLines, sanitize, sanitizeLine, truncate } from '../text/sanitize.js';
 
 /** The label of an error on the screen, which the view colors. */
@@ -51,11 +52,15 @@ function internalError(error: unknown): Facts {
 /** What a row's state says already, so that its reason need not. */
 const REDUNDANT_LINES: readonly string[] = [OUTCOME_UNKNOWN, NOTHING_CREATED];
 
+/** Returns whether the code of an error says that the service answered no. */
+export function isRejection(code: ErrorCode | undefined): boolean {
+  return code === 'rejected' || code === 'unauthorized' || code === 'forbidden';
+}
+
 /** Returns why a row was not triggered, beside the word for its state: one or more lines, not sanitized. */
 export function rowReason({ code, response, text }: Facts): string {
   const { status, message } = response ?? {};
-  const isOfService = code === 'rejected' || code === 'unauthorized' || code === 'forbidden';
-  if (isOfService && message) return `${status}: ${message}`;
+  if (isRejection(code) && message) return `${status}: ${message}`;
   return text
     .split('\n')
     .filter((line) => !REDUNDANT_LINES.includes(line))

@@ -4,7 +4,7 @@
  */
 import type { Facts } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
-import { factsOf } from '../outcome/describe-error.js';
+import { factsOf, isRejection } from '../outcome/describe-error.js';
 import type { Clock } from '../platform/context.js';
 import { NetworkError, NotTriggeredError, RESEND_503_HINT } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
@@ -163,7 +163,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   /** Counts consecutive unknown outcomes and rejections; `error` is undefined for a row that was accepted. */
   function triggerEnded(error: Facts | undefined): void {
     const isUnknown = error?.code === 'unknown-outcome';
-    const why = isUnknown ? error.code : isRejection(error) ? error?.response?.status : undefined;
+    const why = isUnknown ? error.code : isRejection(error?.code) ? error?.response?.status : undefined;
     streak = { why, count: why === streak.why ? streak.count + 1 : 1 };
     if (!isUnknown || streak.count < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
@@ -175,7 +175,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     const status = error?.response?.status;
     const reason: unknown = givenUp.reason;
     if (!keepGoing && exit === ExitCode.unauthorized) return stop('The service rejected the token', ...hints);
-    if (!keepGoing && isRejection(error) && status === 404)
+    if (!keepGoing && isRejection(error?.code) && status === 404)
       return stop('The service does not know the workflow or the address', ...hints, KEEP_GOING);
     const isRepeated = status !== undefined && status === streak.why;
     if (!keepGoing && isRepeated && streak.count >= MAX_REJECTED)
@@ -252,10 +252,6 @@ function stop(why: string, ...more: readonly string[]): readonly string[] {
 }
 
 const KEEP_GOING = '--keep-going sends the remaining rows anyway.';
-
-function isRejection(error: Facts | undefined): boolean {
-  return error?.code === 'rejected' || error?.code === 'unauthorized' || error?.code === 'forbidden';
-}
 
 function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   let end = () => {};
