@@ -6,7 +6,7 @@ import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
-import { BatchFileError, InputError, WfrError } from '../errors.js';
+import { BatchFileError, InputError, UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, readFromStart, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
@@ -75,16 +75,25 @@ async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
   return offset >= 0 && (await handle.read(Buffer.alloc(1), 0, 1, offset)).bytesRead === 1;
 }
 
+/** The file of a table, which can be read from the start several times. */
+interface RowsFile {
+  /** What messages call it. */
+  name: string;
+  open(): Readable;
+  close(): Promise<void>;
+}
+
 /**
- * Opens a table, which can be read from the start several times. A pipe or standard input is first copied to an unlinked
- * temporary file. Throws InputError. A read throws BatchFileError, also if the file was written since it was opened, and the
- * reason of `signal` once that is aborted.
+ * Opens the table of --rows. A pipe or standard input is first copied to an unlinked temporary file. Throws UsageError. A read
+ * throws BatchFileError, also if the file was written since it was opened, and the reason of `signal` once that is aborted.
  */
-export async function openRereadable(
-  path: string,
-  context: Context,
-  signal: AbortSignal,
-): Promise<{ open(): Readable; close(): Promise<void> }> {
+export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
+  return openRereadable(path, context, signal).catch((error) => {
+    throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
+  });
+}
+
+async function openRereadable(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
   const handle = await openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || stats?.isFile() !== true;
@@ -109,7 +118,11 @@ export async function openRereadable(
     }
     await assertUnchanged();
   }
-  return { open: () => Readable.from(read(), { objectMode: false }), close: () => file.close() };
+  return {
+    name: formatPath(path),
+    open: () => Readable.from(read(), { objectMode: false }),
+    close: () => file.close(),
+  };
 }
 
 /** A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is. */

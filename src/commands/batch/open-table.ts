@@ -2,8 +2,8 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { collectUsageErrors, exclusive, InputError, UsageError } from '../../errors.js';
-import { type Boundary, openRereadable } from '../../inputs/files.js';
+import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
+import { type Boundary, openRows } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
@@ -54,17 +54,13 @@ export async function openTable(
   const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
   const { delimiter, file, within } = await collectUsageErrors({
     delimiter: () => parseDelimiter(flags.delimiter),
-    file: () =>
-      openRereadable(path, context, signal).catch((error) => {
-        throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
-      }),
+    file: () => openRows(path, context, signal),
     within: () => openBoundary(flags, base, context),
   });
   try {
     const table = await tableOfFile({
-      name: path === '-' ? 'standard input' : path,
+      ...file,
       paths: { base, within },
-      open: file.open,
       delimiter,
       mustHaveDelimiter: true,
       labelColumn: flags.label,

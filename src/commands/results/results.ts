@@ -1,8 +1,8 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { collectUsageErrors, type Facts, InputError, UsageError } from '../../errors.js';
+import { collectUsageErrors, type Facts, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
-import { openRereadable } from '../../inputs/files.js';
+import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
@@ -87,7 +87,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const exit = exitOfSeveral([exitOf(joined), ...failures.map(exitOfError)]);
     if (hasRows) {
       const page = await openLayout(flags.color, context);
-      const file = await openRows(flags, context, interruption.signal);
+      const { rows } = flags;
+      const file = rows === undefined ? undefined : await openRows(rows, context, interruption.signal);
       const outputOf = (outcome: Outcome) => {
         const files = outcome.state === 'gone' ? undefined : rowFiles;
         return (
@@ -95,7 +96,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         );
       };
       try {
-        const table = file && (await writtenTable({ ...file, delimiter: plan.delimiter }));
+        const paths = { base: context.cwd, within: undefined };
+        const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
         const { delimiter = ',' } = plan;
         const layout = { ...plan, delimiter, excel: flags.excel === true, page, table, outputOf };
         const facts = factsOfRows(joined, summary, exit);
@@ -181,16 +183,6 @@ async function printRows(
   }
   const warnings = hasCommands && isCiLog(context) ? [COMMANDS_WARNING] : [];
   await printWarnings([...warnings, ...rows.warnings()], context);
-}
-
-/** Opens the file of --rows; undefined without that flag. Throws UsageError. */
-async function openRows({ rows }: ResultsFlags, context: Context, signal: AbortSignal) {
-  if (rows === undefined) return undefined;
-  const file = await openRereadable(rows, context, signal).catch((error) => {
-    throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
-  });
-  const paths = { base: context.cwd, within: undefined };
-  return { ...file, name: rows === '-' ? 'standard input' : rows, paths };
 }
 
 /** Returns what `-o json` has beside the rows. */
