@@ -5,12 +5,9 @@ export const HISTORY: CommandEntry = {
   name: 'history',
   summary: 'list the runs triggered on this machine',
   help: `
-Each line has the beginning of a run's id, which stands for it wherever an id is
-expected, the status last seen, the workflow with the row or the documents, the
-age, and the service if there are several. -o id prints whole ids.
-
-In wfr status and wfr watch, @last is the latest run at the current service,
-and @last:<workflow> that of a workflow. The history is in
+In wfr status and wfr watch, the beginning of an id stands for it, @last for the
+latest run at the current service, and @last:<workflow> for that of a workflow.
+A run has a duration if wfr saw it end. The history is in
 $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
