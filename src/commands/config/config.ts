@@ -98,7 +98,7 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const settings = [...resolveEffectiveSettings(sources), ...(await connectionSettings(sources))];
-  const file = { name: 'configFile', values: [{ value: path, source: stateOf(path) }] };
+  const file = setting('configFile', path, stateOf(path));
   const profiles = Object.keys((await loadConfig(context))?.content.profiles ?? {});
   const names = profiles.length > 0 ? `profiles ${profiles.join(', ')}` : stateOf(path);
   const head = `Config file: ${path} (${names})`;
@@ -237,25 +237,26 @@ interface EffectiveSetting {
   isProblem?: boolean;
 }
 
+/** Returns a setting that nothing overrides; one without a value is not set. */
+function setting(name: string, value: string | undefined, source = ''): EffectiveSetting {
+  return { name, values: value === undefined ? [] : [{ value, source }] };
+}
+
 /** Resolves the effective settings, in the order of the table. */
 function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   const { profile } = sources;
-  const chosen = profile === undefined ? [] : [{ value: profile.name, source: profile.chosenBy.name }];
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
     if (name === 'tokenFile') return [tokenSetting(sources)];
     if (name === 'workflows') return profile === undefined ? [] : workflowSettings(profile);
     return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
   });
-  return [{ name: 'profile', values: chosen }, ...settings];
+  return [setting('profile', profile?.name, profile?.chosenBy.name), ...settings];
 }
 
 /** The proxy, the names of the headers, and the folder of the history: a profile does not have all of them. */
 async function connectionSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
   const { flags, context } = sources;
-  const setting = (name: string, value: string | undefined, source: string) => {
-    return { name, values: value ? [{ value, source }] : [] };
-  };
   const folder = openHistory(context).folder ?? 'off';
   const history = setting('history', folder, context.env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : 'default');
   try {
@@ -267,8 +268,8 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
     };
     const used = Object.entries(of).filter(([, value]) => value !== undefined);
     return [
-      setting('proxy', proxy?.url, proxy?.variable ?? ''),
-      setting('headers', Object.keys(headers).join(', '), used.map(([name]) => name).join(', ')),
+      setting('proxy', proxy?.url, proxy?.variable),
+      setting('headers', Object.keys(headers).join(', ') || undefined, used.map(([name]) => name).join(', ')),
       history,
     ];
   } catch (error) {
@@ -298,15 +299,13 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
 }
 
 function workflowSettings(profile: Profile): EffectiveSetting[] {
-  const setting = (name: string, value: string, ...place: string[]) => {
-    return { name, values: [{ value, source: profile.sourceOf('workflows', ...place).name }] };
-  };
+  const sourceOf = (...place: string[]) => profile.sourceOf('workflows', ...place).name;
   return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => [
-    setting(`workflows.${name}`, id, name),
+    setting(`workflows.${name}`, id, sourceOf(name)),
     ...[...parameters.values()].map((parameter) => {
       const key = parameter.name + (parameter.isOptional ? '?' : '');
       const full = `workflows.${name}.parameters.${parameter.name}`;
-      return setting(full, describeParameter(parameter), name, 'parameters', key);
+      return setting(full, describeParameter(parameter), sourceOf(name, 'parameters', key));
     }),
   ]);
 }
