@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -248,7 +248,7 @@ async function loadWorkflows(
 ): Promise<readonly Workflow[]> {
   if (fromProfile !== undefined) {
     if (path === undefined) return profileWorkflows(fromProfile, context);
-    throw new UsageError([`--workflows ${path} and --from-profile ${fromProfile} exclude each other`]);
+    throw exclusive(`--workflows ${path}`, `--from-profile ${fromProfile}`);
   }
   if (path === undefined) return BUILT_IN_WORKFLOWS;
   const file = absolutePath(path, context.cwd);
