@@ -80,6 +80,7 @@ const MAX_CELL = 32_767;
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, pointers, table, delimiter, excel, outputOf } = layout;
+  const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
   /** Rows of the table that the results have. */
   let inTable = 0;
   /** The pointers that some output has, and what the first output without one has. */
@@ -138,8 +139,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const columns = table?.columns ?? [];
     // A column of the table may have the same name.
     const names = Object.keys(COLUMNS).map((name) => (columns.includes(name) ? `wfr.${name}` : name));
-    const outputs = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
-    return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...outputs])}`;
+    return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...valueNames])}`;
   }
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
@@ -152,8 +152,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
       // The user has named the table.
       const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_TABLE;
-      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...pointers.map(({ text }) => text || 'output')];
-      const columns = headers.map((header, index) => ({
+      const columns = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames].map((header, index) => ({
         header,
         text: ({ [index]: cell = '' }: readonly string[]) =>
           isShort && index === 0 ? cell.slice(table.length) : cell,
