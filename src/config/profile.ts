@@ -82,7 +82,7 @@ export interface ConfigLocation {
  */
 export function locateConfig(context: Context): ConfigLocation | undefined {
   const { env, home, platform } = context;
-  if (env.WFR_CONFIG) return { path: resolvePath(env.WFR_CONFIG, context.cwd, context), isNamed: true };
+  if (env.WFR_CONFIG) return { path: resolvePath(env.WFR_CONFIG, context), isNamed: true };
   // A relative path is to be ignored (XDG Base Directory Specification).
   const xdg = isAbsolute(env.XDG_CONFIG_HOME ?? '') ? env.XDG_CONFIG_HOME : join(home, '.config');
   const folder = platform === 'win32' ? env.APPDATA || join(home, 'AppData', 'Roaming') : xdg;

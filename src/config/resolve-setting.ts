@@ -58,7 +58,7 @@ export function settingValues(name: SettingName | 'tokenFile', sources: ServiceS
     const inProfile = settings[name];
     const isPath = inProfile !== undefined && name.endsWith('File');
     // It is relative to the config file.
-    const value = isPath ? resolvePath(String(inProfile), dirname(path), context) : inProfile;
+    const value = isPath ? resolvePath(String(inProfile), context, dirname(path)) : inProfile;
     if (value !== undefined) values.push({ value, source: sourceOf(name) });
   }
   values.push({ value: defaultValue, source: { kind: 'default', name: 'default' } });

@@ -56,7 +56,7 @@ export async function openDocument(path: string, rules: PathRules, context: Cont
   try {
     const identity = await handle?.stat({ bigint: true });
     if (handle && identity?.isFile() && (await hasByteAt(handle, Number(identity.size) - 1)))
-      return createFileSource(resolvePath(path, rules.base, context), path, identity);
+      return createFileSource(resolvePath(path, context, rules.base), path, identity);
     const copy = await copyToTemporaryFile(handle, path, context);
     const { size } = await copy.stat();
     const isPiped = identity === undefined || identity.isFIFO();
@@ -147,7 +147,7 @@ async function openFile(
   context: Context,
 ): Promise<FileHandle | undefined> {
   if (path === '-') return undefined;
-  const absolute = resolvePath(path, base, context);
+  const absolute = resolvePath(path, context, base);
   let handle: FileHandle | undefined;
   try {
     const stats: Stats = await promises.stat(absolute);
@@ -262,7 +262,7 @@ export async function assertReadable(
   mustReread: boolean,
   context: Context,
 ): Promise<string> {
-  const absolute = resolvePath(path, base, context);
+  const absolute = resolvePath(path, context, base);
   // Before anything there is opened, which could be a pipe or a device.
   if (within !== undefined) {
     const target = await promises.realpath(absolute).catch((error) => {

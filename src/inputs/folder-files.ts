@@ -18,7 +18,7 @@ export async function filesInFolder(
   const files: string[] = [];
   const add = async (path: string): Promise<void> => {
     signal.throwIfAborted();
-    const absolute = resolvePath(path, context.cwd, context);
+    const absolute = resolvePath(path, context);
     const reading = promises.readdir(absolute, { withFileTypes: true });
     const entries = await reading.catch(throwAsUsageError(path));
     for (const entry of entries) {
@@ -42,8 +42,7 @@ const WILDCARD = /[*?[]/;
 export async function expandPatterns(paths: readonly string[], context: Context): Promise<string[]> {
   const expanded: string[] = [];
   for (const path of paths) {
-    const isPattern =
-      WILDCARD.test(path) && !(await isFile(resolvePath(path, context.cwd, context), context.cwd));
+    const isPattern = WILDCARD.test(path) && !(await isFile(resolvePath(path, context), context.cwd));
     const matches = isPattern ? await findMatches(path, context) : [path];
     if (matches.length === 0) throw new UsageError([`${path}: no file matches this pattern`]);
     expanded.push(...matches);

@@ -255,7 +255,7 @@ function openResolver(
         isComplete = await collect(label, async () => {
           claimStdin(inputsFile, label);
           const json = await readBytes(inputsFile, ownPaths, context);
-          const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, cwd, context));
+          const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, context));
           await addObject(json, { base }, label, overridden, hasDocuments);
         });
       }

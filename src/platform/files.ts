@@ -10,13 +10,13 @@ import { errorCode, systemError } from './system-error.js';
 const UNSAFE_CHARACTER = '\u{10ffff}';
 
 /**
- * Resolves a path as people write it: `~/`, and `~\` on Windows, is the home folder. Throws UsageError without one, for a
- * path that Node cannot open, and as `absolutePath`.
+ * Resolves a path as people write it, by default in the working folder: `~/`, and `~\` on Windows, is the home folder. Throws
+ * UsageError without one, for a path that Node cannot open, and as `absolutePath`.
  */
 export function resolvePath(
   path: string,
-  base: string,
-  { home, platform }: Pick<Context, 'home' | 'platform'>,
+  { home, platform, cwd }: Pick<Context, 'home' | 'platform' | 'cwd'>,
+  base = cwd,
 ): string {
   if (platform === 'win32' && path.includes(UNSAFE_CHARACTER))
     throw new UsageError([`${path}: contains U+10FFFF, with which Node cannot open a file on Windows`]);

@@ -31,7 +31,7 @@ type Destination = Pick<Report, 'close'> & { write(chunks: Chunks): Promise<void
  * descriptors, such as /dev/stdout, are written to directly. Throws an error that says why it cannot be written.
  */
 export async function openDestination(name: string, context: Context): Promise<Destination> {
-  const target = await resolveTrusted(resolvePath(name, context.cwd, context), context.uid);
+  const target = await resolveTrusted(resolvePath(name, context), context.uid);
   const stats = await promises.stat(target).catch((error) => {
     // A missing folder is reported when the temporary file is created.
     if (errorCode(error) !== 'ENOENT') throw error;

@@ -51,7 +51,7 @@ export async function openTable(
   if (path === '-' && tokenFile === '-') {
     throw new UsageError(['--rows -: --token-file - already reads standard input']);
   }
-  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
+  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context));
   const { delimiter, file, within } = await collectUsageErrors({
     delimiter: () => parseDelimiter(flags.delimiter),
     file: () => openRows(path, context, signal),
@@ -105,7 +105,7 @@ export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags):
 
 async function findFolder(path: string, context: Context): Promise<string> {
   if (path === '') throw new UsageError(['--files-under: is empty; expected a folder']);
-  const absolute = resolvePath(path, context.cwd, context);
+  const absolute = resolvePath(path, context);
   const folder = await realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
   if ((await stat(folder)).isDirectory()) return folder;
   throw new UsageError([`--files-under ${path}: is not a folder`]);

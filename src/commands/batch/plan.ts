@@ -129,7 +129,7 @@ async function expandFiles(
   signal: AbortSignal,
   context: Context,
 ): Promise<{ patterns: string[]; files: string[] }> {
-  const absolute = (path: string) => resolvePath(path, context.cwd, context);
+  const absolute = (path: string) => resolvePath(path, context);
   const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
   const results = flags.results === undefined ? '' : absolute(flags.results);
   const patterns: string[] = [];

@@ -39,7 +39,7 @@ export async function chooseResults(
   context: Context,
 ): Promise<ResultsPlace | undefined> {
   const { cwd, env } = context;
-  const absolute = (path: string) => resolvePath(path, cwd, context);
+  const absolute = (path: string) => resolvePath(path, context);
   if (results === '-') return undefined;
   if (results !== undefined) return { path: absolute(results), name: results, isDefault: false };
   if (isInCi(env)) throw requiresResults('CI is set, and the next job may run without the file of this one');

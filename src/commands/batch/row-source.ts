@@ -89,7 +89,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   };
   const placeOf = ({ place }: Row) => {
     if (place === undefined) return undefined;
-    const text = table.isFolder ? resolvePath(place, context.cwd, context) : place;
+    const text = table.isFolder ? resolvePath(place, context) : place;
     return saltedDigest(salt, `${table.places} ${text}`);
   };
   const found = new FoundRows();

@@ -325,7 +325,7 @@ function tokenSetting(sources: ServiceSources): EffectiveSetting {
 /** Returns whether the file of a token does not exist. */
 function isAbsent(location: TokenLocation, context: Context): boolean {
   if (location.kind !== 'file' || location.path === '-') return false;
-  return !existsSync(resolvePath(location.path, context.cwd, context));
+  return !existsSync(resolvePath(location.path, context));
 }
 
 /** Returns where the token is, never the token. */

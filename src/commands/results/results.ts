@@ -44,7 +44,7 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, P
 export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async ({ reports, interruption }) => {
     const names = [...new Set(await expandPatterns(patterns, context))];
-    const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
+    const files = names.map((name) => ({ name, path: resolvePath(name, context) }));
     const plan = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
       pointers: () => (flags.get ?? []).map(parseValuePointer),

@@ -140,5 +140,5 @@ function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context
     retryFailed: retryFailed ? 'all' : [],
     resendRejected: true,
   };
-  return { file: { path: resolvePath(once, context.cwd, context), name: once }, adopted: adopt, resend };
+  return { file: { path: resolvePath(once, context), name: once }, adopted: adopt, resend };
 }

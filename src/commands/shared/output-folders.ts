@@ -43,7 +43,7 @@ export async function openRowFiles(
   if (roots.length === 0) return undefined;
   const names = nameRows(await labels(), files);
   for (const name of names.inputFolders) {
-    const inputs = await realpath(resolvePath(name, context.cwd, context)).catch(() => undefined);
+    const inputs = await realpath(resolvePath(name, context)).catch(() => undefined);
     if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
       throw new UsageError([
         `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,

@@ -63,7 +63,5 @@ export function namedFile(
   context: Context,
   isWritten = true,
 ): NamedFile[] {
-  return path && (isWritten || path !== '-')
-    ? [{ name, path: resolvePath(path, context.cwd, context), isWritten }]
-    : [];
+  return path && (isWritten || path !== '-') ? [{ name, path: resolvePath(path, context), isWritten }] : [];
 }
