@@ -73,6 +73,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   const givingUp = new AbortController();
   /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
   const givenUp = givingUp.signal;
+  /** Aborts once no further attempt is made. */
+  const ending = AbortSignal.any([signal, givenUp]);
   let outage: Outage | undefined;
   let busy: Busy | undefined;
   let waitCause: WaitCause | undefined;
@@ -113,7 +115,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     /** Waits for the end of an outage, and resolves with whether a row may be sent. */
     async waitUntilReachable(): Promise<boolean> {
       await outage?.over;
-      return !isEnding();
+      return !ending.aborted;
     },
 
     /**
@@ -136,7 +138,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
           if (cause !== undefined && !givenUp.aborted) {
             outage ??= startOutage(send, clock);
             await (outage.probe === send ? pause(outage, cause, error) : outage.over);
-            if (!isEnding()) continue;
+            if (!ending.aborted) continue;
           }
           triggerEnded(factsOf(error));
           throw error;
@@ -229,11 +231,6 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     endOutage();
   }
 
-  /** Whether no further attempt is made. */
-  function isEnding(): boolean {
-    return givenUp.aborted || signal.aborted;
-  }
-
   /** Waits for the backoff, or gives up. */
   async function pause(outage: Outage, cause: WaitCause, error: unknown): Promise<void> {
     // A suspended machine may have caused this failure, so another attempt decides. How long a service may be busy is
@@ -243,7 +240,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     if (isOver) return giveUp(error);
     const delay = backoff(outage.attempts++, clock.random());
     startWait(cause, delay);
-    await clock.sleep(delay, AbortSignal.any([signal, givenUp])).catch(() => endOutage());
+    await clock.sleep(delay, ending).catch(() => endOutage());
   }
 }
 
