@@ -140,7 +140,7 @@ function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
 /** Describes an error; by default one that ended a command before it knew of any run. */
 export function describeError(
   facts: Facts,
-  { triggersAgain, mayHaveSent }: Pick<CommandEnding, 'triggersAgain' | 'mayHaveSent'> = BEFORE_RUNS,
+  { triggersAgain = false, mayHaveSent = false }: Partial<CommandEnding> = {},
 ) {
   const { code, summary, hints, response, serverMessage, recorded, stack, createdNothing, isTemporary } =
     facts;
@@ -173,8 +173,6 @@ export function describeError(
     runs: [] as readonly RunData[],
   };
 }
-
-const BEFORE_RUNS = { triggersAgain: false, mayHaveSent: false };
 
 /** Exit codes of a batch that are the same for the same command, whatever rows are left. */
 const NEEDS_CHANGE: readonly number[] = [
