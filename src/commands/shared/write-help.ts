@@ -78,9 +78,7 @@ export async function writeHelp(
   if (!output.isTerminal) return output.write(text);
   const { createStyle, hasColor } = await import('../../view/presentation.js');
   const { bold } = await createStyle(hasColor(color, env, output));
-  const bolded = narrow(text, helpWidth(output))
-    .replace(TITLE, (title) => bold(title))
-    .replace(HEADING, (heading) => bold(heading))
-    .replace(TERM, (term) => bold(term));
-  await output.write(bolded);
+  let shown = narrow(text, helpWidth(output));
+  for (const pattern of [TITLE, HEADING, TERM]) shown = shown.replace(pattern, (part) => bold(part));
+  await output.write(shown);
 }
