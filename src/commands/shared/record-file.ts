@@ -42,8 +42,8 @@ export function ownedFileOptions(
   { path, name }: { path: string; name: string },
   { context: { self, clock, uid }, interruption }: Pick<Session, 'context' | 'interruption'>,
 ): OwnedFileOptions {
-  const { host, pid, space, started, isAlive } = self;
+  const { isAlive, started, ...machine } = self;
   const token = randomBytes(4).toString('hex');
-  const owner = { host, pid, space, ...(started !== undefined && { started }), token };
+  const owner = { ...machine, ...(started !== undefined && { started }), token };
   return { path, name, owner, isAlive, clock, uid, giveUp: interruption.impatient };
 }
