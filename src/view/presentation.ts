@@ -15,11 +15,6 @@ export type Presentation = ReturnType<typeof decidePresentation>;
 
 export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
-/** The columns of the spinner of a live line, and the space after it. */
-export const LIVE_INDENT = 2;
-/** With the last column, which stays free because some terminals would wrap, and room for the `^C` that they echo. */
-export const LIVE_MARGIN = LIVE_INDENT + 1 + '^C'.length;
-
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
   const { color } = flags;
@@ -72,16 +67,8 @@ export function isCiLog({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boole
   return isInCi(env) && !stdout.isFile;
 }
 
-/** Removes the terminal's progress display. */
-export const NO_TERMINAL_PROGRESS = '\u001b]9;4;0;0\u001b\\';
-
-/** Returns the control sequence that shows a share, 0 to 1; undefined shows indeterminate progress. */
-export function terminalProgress(share: number | undefined): string {
-  return `\u001b]9;4;${share === undefined ? '3;0' : `1;${Math.round(share * 100)}`}\u001b\\`;
-}
-
 /**
- * Returns whether the terminal is known to support it; others show OSC 9 as a notification. A multiplexer inherits the
+ * Returns whether the terminal is known to show progress by the sequence OSC 9;4; others show OSC 9 as a notification. A multiplexer inherits the
  * variables of its terminal, but does not forward the sequence.
  */
 function hasTerminalProgress(env: Context['env']): boolean {

@@ -1,16 +1,14 @@
 /** Progress on a terminal: a spinner line on stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
 import type { Context } from '../../platform/context.js';
-import {
-  LIVE_INDENT,
-  LIVE_MARGIN,
-  NO_TERMINAL_PROGRESS,
-  type Presentation,
-  terminalProgress,
-} from '../presentation.js';
+import type { Presentation } from '../presentation.js';
 import { textWidth } from '../table.js';
 import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
 
+/** The columns of the spinner of a live line, and the space after it. */
+const INDENT = 2;
+/** With the last column, which stays free because some terminals would wrap, and room for the `^C` that they echo. */
+const MARGIN = INDENT + 1 + '^C'.length;
 /** How often the text is refreshed (ms). */
 const TICK = 1_000;
 /** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
@@ -20,6 +18,14 @@ const WIDE = 70;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
+
+/** Removes the terminal's progress display. */
+const NO_TERMINAL_PROGRESS = '\u001b]9;4;0;0\u001b\\';
+
+/** Returns the control sequence that shows a share, 0 to 1; undefined shows indeterminate progress. */
+function terminalProgress(share: number | undefined): string {
+  return `\u001b]9;4;${share === undefined ? '3;0' : `1;${Math.round(share * 100)}`}\u001b\\`;
+}
 
 /** Shows `progress` in such a line, from now to stop(). */
 export function livePainter(
@@ -50,7 +56,7 @@ export function livePainter(
 
   /** Control sequences are part of the text: ora treats anything else that is written as output to make room for. */
   const updated = () => {
-    const width = output.columns - LIVE_MARGIN;
+    const width = output.columns - MARGIN;
     let done: number | undefined;
     const bar = (share: number | undefined) => {
       done = share;
@@ -63,7 +69,7 @@ export function livePainter(
     shown = output.mask(lines.join('\n')).split('\n');
     const display = hasTerminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
-    const indent = `\n${' '.repeat(LIVE_INDENT)}`;
+    const indent = `\n${' '.repeat(INDENT)}`;
     spinner.text = shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
   };
 
@@ -83,7 +89,7 @@ export function livePainter(
     const { columns } = output;
     if (columns === 0) return;
     if (spinner.isSpinning) {
-      const rows = shown.map((line) => Math.ceil((textWidth(line) + LIVE_INDENT) / columns));
+      const rows = shown.map((line) => Math.ceil((textWidth(line) + INDENT) / columns));
       const added = rows.reduce((sum, count) => sum + count - 1, 0);
       spinner.stop();
       if (added > 0) stream.write(`\u001b[${added}A\u001b[J`);
