@@ -29,8 +29,6 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr, erro
     quiet,
     verbose: flags.verbose === true && !quiet,
     color: hasColor(color, env, stderr),
-    /** The value of --color. */
-    colorFlag: color,
     /** Whether stderr shows one live line rather than a line for each change. */
     live,
     /** Whether the terminal has a progress display of its own. */
@@ -68,8 +66,8 @@ export function isCiLog({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boole
 }
 
 /**
- * Returns whether the terminal is known to show progress by the sequence OSC 9;4; others show OSC 9 as a notification. A multiplexer inherits the
- * variables of its terminal, but does not forward the sequence.
+ * Returns whether the terminal is known to show progress by the sequence OSC 9;4; others show OSC 9 as a notification. A
+ * multiplexer inherits the variables of its terminal, but does not forward the sequence.
  */
 function hasTerminalProgress(env: Context['env']): boolean {
   if (env.TMUX || env.STY) return false;

@@ -34,7 +34,7 @@ type ListedRun = PastRun & { workflowName: string | undefined; page: string | un
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
   const { stdout, stderr, secrets } = context;
-  const { quiet, colorFlag } = decidePresentation(flags, context);
+  const { quiet } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);
   const log = openHistory(context);
   const known = await log.readRuns();
@@ -54,7 +54,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
-  const layout = await openLayout(colorFlag, context);
+  const layout = await openLayout(flags.color, context);
   // No other run in the whole history has the same beginning.
   const shorten = idShortener(known.map(({ id }) => id));
   const isText = format === 'text';

@@ -18,6 +18,7 @@ import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sani
 import { shellCommand } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
+import { printErrors } from '../../view/errors/print-error.js';
 import { isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
@@ -30,7 +31,7 @@ import {
 import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
-import { printErrors, runCommand } from '../shared/session.js';
+import { runCommand } from '../shared/session.js';
 import { formatRows, RESULTS_FORMATS, type RowsLayout } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
@@ -109,7 +110,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (absent.length > 0) throw new UsageError(absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
-    await printErrors(failures, flags, context);
+    await printErrors(failures, flags.color, context);
     return { runs, period: joined.period, exit, failure: failures[0], rows };
   });
 }

@@ -24,7 +24,7 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
-import { printError } from '../../view/errors/print-error.js';
+import { printErrors } from '../../view/errors/print-error.js';
 import {
   type Layout,
   openLayout,
@@ -103,7 +103,7 @@ export async function runCommand(
     const { credentials, subjects, isDry = false } = opened;
     if (!isDry) await requireToken(credentials, interruption.signal);
     keepOwnWords(flags, subjects, context);
-    session = await open(opened, interruption, context);
+    session = await open(opened, flags.color, interruption, context);
     return session;
   };
   const run = async () => {
@@ -111,7 +111,7 @@ export async function runCommand(
       .finally(() => session && close(session))
       .catch(async (thrown): Promise<CommandOutcome> => {
         const error = factsOf(thrown);
-        await printErrors([error], flags, context);
+        await printErrors([error], flags.color, context);
         // After a usage error, the plan does not count.
         const planned = error.code === 'usage' ? [] : (plan?.subjects ?? unplanned);
         const facts = { run: undefined, state: stateOfError(error), error, startedAt };
@@ -135,7 +135,7 @@ export async function runCommand(
     };
     const error = flags.report === undefined ? undefined : describe(exit, []);
     const failures = (await reports.write({ runs, exit, ...period, error })).map(factsOf);
-    await printErrors(failures, flags, context);
+    await printErrors(failures, flags.color, context);
     const isWritten = runs.length > 0 && failures.length === 0;
     for (const kind of isWritten ? new Set(flags.report) : [])
       if (kind.startsWith('html=')) session?.reporter.info(`Report: ${sanitize(kind.slice('html='.length))}`);
@@ -151,14 +151,13 @@ export async function runCommand(
   }
 }
 
-/** Prints errors, unless they are data. */
-export async function printErrors(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
-  if (context.errorsAsData) return;
-  for (const facts of errors) await printError(facts, color, context);
-}
-
-/** Opens a session, and loads the HTTP client, which is imported nowhere else. */
-async function open(plan: SessionPlan, interruption: Interruption, context: Context): Promise<Session> {
+/** Opens a session, and loads the HTTP client, which is imported nowhere else. `color` is the value of --color. */
+async function open(
+  plan: SessionPlan,
+  color: string | undefined,
+  interruption: Interruption,
+  context: Context,
+): Promise<Session> {
   const { settings, credentials, presentation, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
   const reporter = await openReporter(presentation, context);
@@ -175,7 +174,7 @@ async function open(plan: SessionPlan, interruption: Interruption, context: Cont
   const memory = createResponseMemory();
   const service = { baseUrl, transport, credentials, headers, clock, limits, events, memory };
   const stdout = openStdoutQueue(context, interruption);
-  const layout = await openLayout(presentation.colorFlag, context);
+  const layout = await openLayout(color, context);
   return { context, interruption, reporter, service, stdout, layout, history };
 }
 

@@ -15,14 +15,16 @@ export function errorText(facts: Facts, style: Style, { columns }: Output): stri
   return text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL));
 }
 
-/** Prints an error. `color` is the value of --color. */
-export async function printError(
-  facts: Facts,
+/** Prints errors, unless they are data. `color` is the value of --color. */
+export async function printErrors(
+  errors: readonly Facts[],
   color: string | undefined,
-  { stderr, env }: Pick<Context, 'stderr' | 'env'>,
+  { stderr, env, errorsAsData }: Context,
 ): Promise<void> {
-  const style = await createStyle(hasColor(color, env, stderr));
-  await stderr.write(`${errorText(facts, style, stderr)}\n`);
+  for (const facts of errorsAsData ? [] : errors) {
+    const style = await createStyle(hasColor(color, env, stderr));
+    await stderr.write(`${errorText(facts, style, stderr)}\n`);
+  }
 }
 
 /** Prints the error that ended a command, as text or as data, and returns its exit. */
@@ -33,10 +35,7 @@ export async function printFinalError(
 ): Promise<Exit> {
   const { stderr, secrets, errorsAsData } = context;
   const facts = factsOf(error);
-  if (errorsAsData) {
-    await stderr.write(errorLine(maskErrorData(describeError(facts), secrets)));
-  } else {
-    await printError(facts, color, context);
-  }
+  await printErrors([facts], color, context);
+  if (errorsAsData) await stderr.write(errorLine(maskErrorData(describeError(facts), secrets)));
   return exitOfError(facts);
 }
