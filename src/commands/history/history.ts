@@ -135,8 +135,6 @@ function statusCommand(
 /** The columns that a service and the gap before it usually take. */
 const SERVICE_WIDTH = 30;
 
-const hasServices = (runs: readonly ListedRun[]) => new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
-
 function formatRuns(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
@@ -146,7 +144,8 @@ function formatRuns(
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
   const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
-  const room = layout.width - (hasServices(runs) ? SERVICE_WIDTH : 0);
+  const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
+  const room = layout.width - (hasServices ? SERVICE_WIDTH : 0);
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: ({ id }) => cell(shorten(id)) },
     {
@@ -159,7 +158,7 @@ function formatRuns(
       text: (run) => cell(runName(run, room)),
       isCutAtStart: runs.some(({ label }) => label),
     },
-    ...(hasServices(runs) ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
+    ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
     {
       header: 'AGE',
