@@ -77,22 +77,31 @@ export async function sandbox(
     ['wfr', 'sandbox', ...toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile }), '--list'],
     context.platform,
   );
+  const announce = (end: string) => writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   const examples = `${chooseExamples(workflows, context).map(describe).join('\n')}\nAll workflows: ${bold(list)}\n`;
   try {
     return program === undefined
-      ? await serve(settings, examples, bold, context)
-      : await runCommand([program, ...args], settings, examples, bold, context);
+      ? await serve(settings, examples, announce, context)
+      : await runCommand(program, args, settings, examples, announce, context);
   } finally {
     await service.stop();
   }
 }
 
-async function serve(settings: Settings, examples: string, bold: Paint, context: Context): Promise<Exit> {
+/** Prints where the sandbox is, and what ends it. */
+type Announce = (end: string) => Promise<void>;
+
+async function serve(
+  settings: Settings,
+  examples: string,
+  announce: Announce,
+  context: Context,
+): Promise<Exit> {
   let release = () => {};
   const ended = new Promise<Exit>((resolve) => {
     release = context.onSignal(resolve);
   });
-  await writeLine(`Sandbox at ${bold(settings.WFR_BASE_URL)} until Ctrl-C.`, context);
+  await announce('Ctrl-C.');
   await context.stderr.write('\nSettings for another shell:\n');
   await context.stdout.write(formatAssignments(settings, context));
   await context.stderr.write(`\nTo try it there:\n\n${examples}`);
@@ -105,15 +114,16 @@ async function serve(settings: Settings, examples: string, bold: Paint, context:
 const ENDED = 'The sandbox has ended, and so have its runs.';
 
 async function runCommand(
-  [program, ...args]: readonly [string, ...string[]],
+  program: string,
+  args: readonly string[],
   settings: Settings,
   examples: string,
-  bold: Paint,
+  announce: Announce,
   context: Context,
 ): Promise<Exit> {
   const isShown = context.stderr.isTerminal && isShell(program, args);
   if (isShown) {
-    await writeLine(`Sandbox at ${bold(settings.WFR_BASE_URL)} until this shell exits. To try it:`, context);
+    await announce('this shell exits. To try it:');
     await context.stderr.write(`\n${examples}`);
   }
   const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
