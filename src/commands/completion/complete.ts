@@ -127,12 +127,16 @@ async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, contex
     const { value, description = '' } = candidate;
     // An escaped word would be another one.
     const isSafe = value !== '' && sanitize(value) === value;
-    const isPossible = isSafe && value.toLowerCase().startsWith(text.toLowerCase());
-    if (!isPossible || (!isList && value.startsWith('-'))) return [];
+    if (!isSafe || !begins(value, text) || (!isList && value.startsWith('-'))) return [];
     const end = hasDescriptions && description !== '' ? `\t${sanitize(description)}` : '';
     return `${prefix}${value}${end}\n`;
   });
   return lines.join('');
+}
+
+/** Returns whether a word may be meant by what was typed of it, in either case. */
+function begins(word: string, typed: string): boolean {
+  return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
 type Completer = (cursor: Cursor, context: Context) => readonly Candidate[] | Promise<readonly Candidate[]>;
@@ -215,7 +219,7 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
     const references = { '@last': `${name} ${time} ${id}`, [`@last:${name}`]: `${time} ${id}` };
     for (const [value, description] of Object.entries(references))
       if (!latest.has(value)) latest.set(value, { value, description: `${status} ${description}` });
-    const isMatch = id.toLowerCase().startsWith(text.toLowerCase()) && !operands.includes(id);
+    const isMatch = begins(id, text) && !operands.includes(id);
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
   return [...latest.values(), ...ids];
