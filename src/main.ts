@@ -13,11 +13,8 @@ export async function main(args: readonly string[], context: Context): Promise<E
   context.secrets.add(context.env.WFR_TOKEN, '(the token)');
   context.errorsAsData = requestsData(args);
   const exit = await runProgram(args, context).catch(async (error) => {
-    const [{ printFinalError }, { colorFlag }] = await Promise.all([
-      import('./view/errors/print-error.js'),
-      import('./view/presentation.js'),
-    ]);
-    return printFinalError(error, colorFlag(flagsOf(args)), context);
+    const { printFinalError } = await import('./view/errors/print-error.js');
+    return printFinalError(error, flagsOf(args), context);
   });
   await context.stderr.write('');
   return exit;

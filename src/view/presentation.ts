@@ -40,12 +40,6 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr, erro
   };
 }
 
-/** Returns the value of --color in the words of a command line, which may be invalid. */
-export function colorFlag(words: readonly string[]): string | undefined {
-  const index = words.findLastIndex((word) => /^--color(=|$)/.test(word));
-  return index < 0 ? undefined : (words[index]?.split('=')[1] ?? words[index + 1]);
-}
-
 /** Returns whether an output is colored; `flag` is the value of --color. */
 export function hasColor(flag: string | undefined, env: Context['env'], output: Output): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always';

@@ -27,15 +27,21 @@ export async function printErrors(
   }
 }
 
-/** Prints the error that ended a command, as text or as data, and returns its exit. */
+/** Returns the value of --color in the words of a command line, which may be invalid. */
+function colorFlag(words: readonly string[]): string | undefined {
+  const index = words.findLastIndex((word) => /^--color(=|$)/.test(word));
+  return index < 0 ? undefined : (words[index]?.split('=')[1] ?? words[index + 1]);
+}
+
+/** Prints the error that ended the command of these words, as text or as data, and returns its exit. */
 export async function printFinalError(
   error: unknown,
-  color: string | undefined,
+  words: readonly string[],
   context: Context,
 ): Promise<Exit> {
   const { stderr, secrets, errorsAsData } = context;
   const facts = factsOf(error);
-  await printErrors([facts], color, context);
+  await printErrors([facts], colorFlag(words), context);
   if (errorsAsData) await stderr.write(errorLine(maskErrorData(describeError(facts), secrets)));
   return exitOfError(facts);
 }
