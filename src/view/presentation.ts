@@ -40,8 +40,17 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr, erro
   };
 }
 
+/** Returns the style of an output; `flag` is the value of --color. */
+export function openStyle(
+  flag: string | undefined,
+  { env }: Pick<Context, 'env'>,
+  output: Output,
+): Promise<Style> {
+  return createStyle(hasColor(flag, env, output));
+}
+
 /** Returns whether an output is colored; `flag` is the value of --color. */
-export function hasColor(flag: string | undefined, env: Context['env'], output: Output): boolean {
+function hasColor(flag: string | undefined, env: Context['env'], output: Output): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always';
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);

@@ -26,7 +26,7 @@ import { formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
-import { createStyle, hasColor, type Paint } from '../../view/presentation.js';
+import { openStyle, type Paint } from '../../view/presentation.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -53,7 +53,7 @@ export async function sandbox(
   const options = await parseSandboxFlags(flags, context);
   const { workflows, port } = options;
   const output = flags.list === true ? context.stdout : context.stderr;
-  const { bold } = await createStyle(hasColor(flags.color, context.env, output));
+  const { bold } = await openStyle(flags.color, context, output);
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
   if (flags.list === true) {
     await output.write(workflows.map(describe).join('\n'));

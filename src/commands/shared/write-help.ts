@@ -73,11 +73,11 @@ export async function writeHelp(
   text: string,
   color: string | undefined,
   output: Output,
-  { env }: Pick<Context, 'env'>,
+  context: Pick<Context, 'env'>,
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
-  const { createStyle, hasColor } = await import('../../view/presentation.js');
-  const { bold } = await createStyle(hasColor(color, env, output));
+  const { openStyle } = await import('../../view/presentation.js');
+  const { bold } = await openStyle(color, context, output);
   let shown = narrow(text, helpWidth(output));
   for (const pattern of [TITLE, HEADING, TERM]) shown = shown.replace(pattern, (part) => bold(part));
   await output.write(shown);

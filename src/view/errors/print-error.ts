@@ -7,7 +7,7 @@ import { describeError, errorLine, maskErrorData } from '../../outcome/error-dat
 import { exitOfError } from '../../outcome/outcome.js';
 import type { Context, Output } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
-import { createStyle, hasColor, type Style } from '../presentation.js';
+import { openStyle, type Style } from '../presentation.js';
 
 /** Returns an error as text, an internal one with its stack, wrapped to a terminal. */
 export function errorText(facts: Facts, style: Style, { columns }: Output): string {
@@ -19,10 +19,11 @@ export function errorText(facts: Facts, style: Style, { columns }: Output): stri
 export async function printErrors(
   errors: readonly Facts[],
   color: string | undefined,
-  { stderr, env, errorsAsData }: Context,
+  context: Context,
 ): Promise<void> {
+  const { stderr, errorsAsData } = context;
   for (const facts of errorsAsData ? [] : errors) {
-    const style = await createStyle(hasColor(color, env, stderr));
+    const style = await openStyle(color, context, stderr);
     await stderr.write(`${errorText(facts, style, stderr)}\n`);
   }
 }
