@@ -100,6 +100,11 @@ export class UsageError extends WfrError {
   }
 }
 
+/** Throws UsageError with all problems, if there are any. */
+export function throwProblems(problems: readonly string[], hint?: string): void {
+  if (problems.length > 0) throw new UsageError(problems, hint);
+}
+
 /** Returns the error of two flags, or of what they say, that cannot be given together. */
 export function exclusive(one: string, other: string): UsageError {
   return new UsageError([`${one} and ${other} exclude each other`]);

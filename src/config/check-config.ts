@@ -1,5 +1,5 @@
 /** Parses a config file and checks it against the table of settings. Loaded only where there is one. */
-import { UsageError } from '../errors.js';
+import { throwProblems } from '../errors.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import {
   aboutName,
@@ -54,7 +54,7 @@ export const CONFIG_FILE: Schema = {
 /** Parses a config file. Throws UsageError with every mistake in it. */
 export function parseConfig(file: Buffer, path: string): ConfigFile {
   const { value, problems, lineOf } = parseJsonFile(file, path, checkConfig);
-  if (problems.length > 0) throw new UsageError(problems, 'wfr help config');
+  throwProblems(problems, 'wfr help config');
   return { path, content: value as ConfigContent, lineOf };
 }
 

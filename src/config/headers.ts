@@ -1,5 +1,5 @@
 /** Reads and parses the request headers that a user adds with --header and --header-file. */
-import { UsageError } from '../errors.js';
+import { throwProblems, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { stripByteOrderMark } from '../text/utf8.js';
@@ -56,7 +56,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
       headers.set(key, value.trim());
     }
   }
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return Object.fromEntries(headers);
 }
 

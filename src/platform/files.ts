@@ -2,7 +2,7 @@
 import { promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { UsageError } from '../errors.js';
+import { throwProblems, UsageError } from '../errors.js';
 import type { Context } from './context.js';
 import { errorCode, systemError } from './system-error.js';
 
@@ -195,7 +195,7 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
     if (other?.isWritten) problems.push(`${file.name}: same file as ${other.name}; use another file`);
     else if (identity !== undefined) known.set(identity, file);
   }
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
 }
 
 /**

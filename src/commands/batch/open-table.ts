@@ -2,7 +2,7 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Boundary, openRows } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
@@ -100,7 +100,7 @@ export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags):
     filesUnder !== undefined &&
       `--files-under ${filesUnder}: requires --rows; the files of --each may be anywhere`,
   ].filter((problem) => problem !== false);
-  if (rows === undefined && problems.length > 0) throw new UsageError(problems);
+  if (rows === undefined) throwProblems(problems);
 }
 
 async function findFolder(path: string, context: Context): Promise<string> {

@@ -12,7 +12,7 @@ import {
   resolveWorkflowId,
   workflowNames,
 } from '../../config/workflow.js';
-import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { findFileLikeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
@@ -206,7 +206,7 @@ function namedFiles(
 
 function parseDefaults(texts: readonly string[]): Item[] {
   const { items, problems } = parseItems(texts);
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return items;
 }
 

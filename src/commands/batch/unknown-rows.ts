@@ -1,6 +1,6 @@
 /** `--adopt`, `--resend-unknown` and `--retry-failed`: the user's decisions about rows. */
 
-import { UsageError } from '../../errors.js';
+import { throwProblems, UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
 import { readEvents } from '../../runs/log/log-file.js';
 import {
@@ -44,7 +44,7 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
       problems.push(`--adopt ${text}: run ${id} is given twice`);
     else adoptions.push({ row, id, flag: `--adopt ${text}`, subject: `Row ${row}` });
   }
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return adoptions;
 }
 
@@ -102,7 +102,7 @@ export async function validateDecisions(
   checkRows('--retry-failed', retryFailed, 'retry-failed', 'failed, rejected or lost');
   if (adoptions.length > 0 && results !== undefined)
     problems.push(...(await runsOfOtherRows(adoptions, results)));
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
 }
 
 /** Returns a problem for each adopted run that the results file already has for a row. */

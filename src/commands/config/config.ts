@@ -27,7 +27,7 @@ import {
 import { resolveServiceSettings } from '../../config/service.js';
 import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
-import { UsageError } from '../../errors.js';
+import { throwProblems, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { openHistory } from '../../history/history.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
@@ -224,7 +224,7 @@ function createFirstConfig(flags: ServiceFlags, { cwd }: Context): ConfigContent
   }
   const content = { defaultProfile: profile, profiles: { [profile]: { ...settings, workflows: {} } } };
   const problems = checkConfig(content).map(({ message }) => message);
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return content;
 }
 

@@ -1,6 +1,6 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { collectUsageErrors, type Facts, UsageError } from '../../errors.js';
+import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
@@ -107,7 +107,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         await file?.close();
       }
     }
-    if (absent.length > 0) throw new UsageError(absent);
+    throwProblems(absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
     await printErrors(failures, flags.color, context);
@@ -127,7 +127,7 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
     [`--rows ${rows}: requires --output csv, json or jsonl, or --get`]: rows && hasNoColumns,
   };
   const problems = Object.entries(conflicts).filter(([, isConflict]) => isConflict);
-  if (problems.length > 0) throw new UsageError(problems.map(([problem]) => problem));
+  throwProblems(problems.map(([problem]) => problem));
   return format;
 }
 

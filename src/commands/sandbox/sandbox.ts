@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
-import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -264,7 +264,7 @@ async function loadWorkflows(
   const file = absolutePath(path, context.cwd);
   const bytes = await readFile(file).catch(throwAsUsageError(path));
   const { value, problems } = parseJsonFile(bytes, path, checkWorkflows);
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return readWorkflows(value);
 }
 
