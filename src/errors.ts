@@ -85,8 +85,10 @@ export class WfrError extends Error {
 
 /** Invalid flags, inputs, files or configuration: all problems of one command line at once. */
 export class UsageError extends WfrError {
+  readonly problems: readonly string[];
+
   constructor(
-    readonly problems: readonly string[],
+    problems: string | readonly string[],
     readonly hint?: string,
     /** What helps with the problems, and is none itself. */
     readonly notes: readonly string[] = [],
@@ -94,9 +96,10 @@ export class UsageError extends WfrError {
     quoted?: string,
   ) {
     const hints = hint === undefined ? [] : [`See: ${hint}`];
-    const summary = [...problems, ...notes];
-    const problemCount = problems.length;
-    super('usage', summary, { problemCount, hints, serverMessage: quoted, createdNothing: true });
+    const all = [problems].flat();
+    const problemCount = all.length;
+    super('usage', [...all, ...notes], { problemCount, hints, serverMessage: quoted, createdNothing: true });
+    this.problems = all;
   }
 }
 
@@ -107,7 +110,7 @@ export function throwProblems(problems: readonly string[], hint?: string): void 
 
 /** Returns the error of two flags, or of what they say, that cannot be given together. */
 export function exclusive(one: string, other: string): UsageError {
-  return new UsageError([`${one} and ${other} exclude each other`]);
+  return new UsageError(`${one} and ${other} exclude each other`);
 }
 
 /** An input that cannot be sent: its text, or the file that it names. The message says why, and how to fix it. */
@@ -117,16 +120,12 @@ export class InputError extends UsageError {
     /** Whether there is no such file. */
     readonly isMissing = false,
   ) {
-    super([problem]);
+    super(problem);
   }
 }
 
 /** The results file or the table of a batch cannot be used: unreadable, or not the one the batch was started with. */
-export class BatchFileError extends UsageError {
-  constructor(problem: string) {
-    super([problem]);
-  }
-}
+export class BatchFileError extends UsageError {}
 
 /** A signal was received; by default while no trigger was in progress. */
 export class InterruptedError extends WfrError {

@@ -221,7 +221,7 @@ async function readTokenFile(
     if (!(error instanceof InputError)) throw error;
     // The message names the file; only a profile needs to be named besides.
     const setBy = location.source.kind === 'profile' ? ` (${formatTokenSource(location)})` : '';
-    throw new UsageError([`the access token cannot be read: ${error.message}${setBy}`]);
+    throw new UsageError(`the access token cannot be read: ${error.message}${setBy}`);
   }
 }
 
@@ -259,7 +259,7 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
     token === ''
       ? 'is empty; expected the access token'
       : 'does not contain a valid access token: found a space, a line break or a non-ASCII character';
-  throw new UsageError([`${source} ${problem}`], undefined, [], stderr);
+  throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
 }
 
 /** Returns warnings. Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
@@ -267,9 +267,9 @@ function checkTokenFile(path: string, stats: Stats, { uid }: Context): string[] 
   const name = `the token file ${path}`;
   const warnings = checkWriters(name, stats, uid);
   if (stats.isFile() && isForeign(stats, uid))
-    throw new UsageError([
+    throw new UsageError(
       `${name}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
-    ]);
+    );
   return warnings;
 }
 
@@ -283,7 +283,7 @@ async function runTokenCommand(
   const command = formatTokenCommand(location.command, context);
   const source = formatTokenSource(location);
   const failure = (problem: string, stderr?: string) =>
-    new UsageError([`the token command ${command} ${problem} (${source})`], undefined, [], stderr);
+    new UsageError(`the token command ${command} ${problem} (${source})`, undefined, [], stderr);
   const running = context.exec(program, args, { cwd: location.folder, signal });
   const result = await running.catch((error) => {
     signal?.throwIfAborted();

@@ -24,7 +24,7 @@ export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): 
     field === undefined
       ? 'cannot be used in a batch: all rows would have the same key'
       : 'requires --workflow-id-field: with auto, one key may have two bodies';
-  throw new UsageError([`the header Idempotency-Key ${problem}`]);
+  throw new UsageError(`the header Idempotency-Key ${problem}`);
 }
 
 /**

@@ -60,7 +60,7 @@ export async function chooseProfile(
       file === undefined
         ? `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`
         : `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`;
-    throw new UsageError([`${chosenBy.name} ${name || '""'}: ${reason}`]);
+    throw new UsageError(`${chosenBy.name} ${name || '""'}: ${reason}`);
   }
   const { path, warnings } = file;
   const sourceOf = (...names: string[]): Source => {
@@ -136,9 +136,9 @@ function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Contex
   if (trusted !== undefined && isForeign(stats, uid)) {
     const harm =
       trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';
-    throw new UsageError([
+    throw new UsageError(
       `the config file ${path}: belongs to another user and has a ${trusted}, which ${harm}; use a copy of your own`,
-    ]);
+    );
   }
   return warnings;
 }

@@ -40,7 +40,7 @@ export function resolveSetting(name: SettingName, sources: ServiceSources): RawS
   const { pattern, enum: choices, title, isSensitive } = SETTINGS[name];
   const isValid = (pattern?.test(value.text) ?? true) && (choices?.includes(value.text) ?? true);
   if (!isValid && !isSensitive)
-    throw new UsageError([`${value.source.name} ${value.text || '""'}: must be ${title}`]);
+    throw new UsageError(`${value.source.name} ${value.text || '""'}: must be ${title}`);
   return value;
 }
 
@@ -97,10 +97,10 @@ export async function readSettingFile(
   const { text: path, source } = resolveSetting(setting, sources) ?? {};
   if (path === undefined || source === undefined) return undefined;
   const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
-  if (path === '-') throw new UsageError([`${name}: the path of a file is required`]);
+  if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
   const { context } = sources;
   const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
-    throw error instanceof InputError ? new UsageError([`${name}: ${error.message}`]) : error;
+    throw error instanceof InputError ? new UsageError(`${name}: ${error.message}`) : error;
   });
   return { name, path, bytes };
 }

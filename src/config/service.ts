@@ -63,13 +63,13 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 /** Returns the URL. Throws UsageError, which never shows user info. */
 function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
   if (raw === undefined) {
-    throw new UsageError([
+    throw new UsageError(
       'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr: wfr sandbox -- bash',
-    ]);
+    );
   }
   const { text, source } = raw;
   const problem = baseUrlProblem(text, allowHttp);
-  if (problem !== undefined) throw new UsageError([`${source.name} ${redactUrl(text)}: ${problem}`]);
+  if (problem !== undefined) throw new UsageError(`${source.name} ${redactUrl(text)}: ${problem}`);
   return new URL(text);
 }
 
@@ -120,9 +120,9 @@ function parseProxy(variable: string, value: string): ProxyServer & { url: strin
     const shown = `${protocol}//${hostname}:${port}`;
     return { protocol, hostname: stripBrackets(hostname), port, authorization, url: shown };
   } catch {
-    throw new UsageError([
+    throw new UsageError(
       `${variable} is not a supported proxy URL; use http://host:port or https://host:port`,
-    ]);
+    );
   }
 }
 

@@ -20,7 +20,7 @@ export async function readTlsFiles(
 }
 
 function invalidFile(name: string, problem: string): UsageError {
-  return new UsageError([`${name}: ${problem}`]);
+  return new UsageError(`${name}: ${problem}`);
 }
 
 const CERTIFICATE =

@@ -40,27 +40,27 @@ export function namedWorkflows(profile: Profile | undefined): NamedWorkflow[] {
  * the profile has names.
  */
 export function resolveWorkflowId(workflow: string, profile: Profile | undefined): string {
-  if (workflow === '') throw new UsageError(['the workflow is empty; pass its UUID or its URL']);
+  if (workflow === '') throw new UsageError('the workflow is empty; pass its UUID or its URL');
   const named = namedWorkflows(profile);
   const own = named.find(({ name }) => name === workflow);
   if (own !== undefined) return own.id;
   const ids = idsIn(workflow);
   if (ids.length > 1) {
-    throw new UsageError([
+    throw new UsageError(
       `${workflow}: contains several UUIDs; pass only the workflow's: ${ids.join(' or ')}`,
-    ]);
+    );
   }
   const [id] = ids;
   if (id !== undefined) return isUrl(workflow) ? id : workflow;
   if (/^[\w.-]+(=|:=|@)/.test(workflow))
-    throw new UsageError([`${workflow}: is an input; the workflow must be before it`]);
+    throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
   if (profile === undefined || named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
   const nearest = findNearest(workflow, names);
   const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
-  throw new UsageError([
+  throw new UsageError(
     `${workflow}: is neither a UUID, a URL with one, nor a workflow of profile ${profile.name}; ${suggestion}`,
-  ]);
+  );
 }
 
 /** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */

@@ -89,7 +89,7 @@ interface RowsFile {
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
   return openRereadable(path, context, signal).catch((error) => {
-    throw error instanceof InputError ? new UsageError([`--rows ${error.message}`]) : error;
+    throw error instanceof InputError ? new UsageError(`--rows ${error.message}`) : error;
   });
 }
 

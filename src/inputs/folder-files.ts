@@ -44,7 +44,7 @@ export async function expandPatterns(paths: readonly string[], context: Context)
   for (const path of paths) {
     const isPattern = WILDCARD.test(path) && !(await isFile(resolvePath(path, context), context.cwd));
     const matches = isPattern ? await findMatches(path, context) : [path];
-    if (matches.length === 0) throw new UsageError([`${path}: no file matches this pattern`]);
+    if (matches.length === 0) throw new UsageError(`${path}: no file matches this pattern`);
     expanded.push(...matches);
   }
   return expanded;

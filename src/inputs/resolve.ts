@@ -94,7 +94,7 @@ export async function resolveRow(
   { defaults, declared }: CommonInputs,
   context: Context,
 ): Promise<ResolvedInputs> {
-  if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
+  if ('problem' in inputs) throw new UsageError(`${label}: ${inputs.problem}`);
   return openResolver(context, declared, TABLE).resolveRow(inputs, label, defaults);
 }
 

@@ -81,9 +81,9 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
       // No document has a hidden name.
       const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
       if (file === undefined) return;
-      throw new UsageError([
+      throw new UsageError(
         `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
-      ]);
+      );
     },
 
     /**

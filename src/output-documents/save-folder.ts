@@ -42,7 +42,7 @@ export type SaveFolder = Awaited<ReturnType<typeof openSaveFolder>>;
 
 /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
 export async function openSaveFolder({ flag, folder, force }: FolderFlag, context: Context) {
-  if (folder === '') throw new UsageError([`${flag}: pass a folder, such as ${flag} out`]);
+  if (folder === '') throw new UsageError(`${flag}: pass a folder, such as ${flag} out`);
   const making = makeRoot(absolutePath(folder, context.cwd), context);
   const root = await making.catch(throwAsUsageError(`${flag} ${folder}`));
 

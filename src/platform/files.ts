@@ -19,20 +19,20 @@ export function resolvePath(
   base = cwd,
 ): string {
   if (platform === 'win32' && path.includes(UNSAFE_CHARACTER))
-    throw new UsageError([`${path}: contains U+10FFFF, with which Node cannot open a file on Windows`]);
+    throw new UsageError(`${path}: contains U+10FFFF, with which Node cannot open a file on Windows`);
   if (!path.startsWith('~/') && !(platform === 'win32' && path.startsWith('~\\')))
     return absolutePath(path, base);
   // Joined with an empty home folder, it would be a path in the working folder.
   if (home !== '') return join(home, path.slice(2));
-  throw new UsageError([`${path}: there is no home folder; set HOME, or give an absolute path`]);
+  throw new UsageError(`${path}: there is no home folder; set HOME, or give an absolute path`);
 }
 
 /** Returns a path relative to `base`. Throws UsageError for a relative path where `base` is empty: see Context.cwd. */
 export function absolutePath(path: string, base: string): string {
   if (base !== '' || isAbsolute(path)) return resolve(base, path);
-  throw new UsageError([
+  throw new UsageError(
     `${path}: is a relative path, and the working folder no longer exists; give an absolute path`,
-  ]);
+  );
 }
 
 /** Returns whether a real path is a folder or in it. */

@@ -125,7 +125,7 @@ export function checkWriters(name: string, stats: Stats, uid: UserId): string[] 
   const mode = formatMode(stats);
   const fix = `(${mode}); run chmod go-w on it`;
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)
-    throw new UsageError([`${name}: every user can write to it ${fix}`]);
+    throw new UsageError(`${name}: every user can write to it ${fix}`);
   if ((stats.mode & WRITABLE_BY_GROUP) !== 0) return [`${name}: its group can write to it ${fix}`];
   return uid === ROOT && isForeign(stats, uid)
     ? [`${name}: belongs to another user (${mode}), and wfr runs as root`]

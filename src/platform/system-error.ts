@@ -44,7 +44,7 @@ export function describeSystemError(error: unknown): string {
 /** Returns what handles an error of the system that is about `subject`: it throws UsageError. */
 export function throwAsUsageError(subject: string) {
   return (error: unknown): never => {
-    throw error instanceof UsageError ? error : new UsageError([`${subject}: ${describeSystemError(error)}`]);
+    throw error instanceof UsageError ? error : new UsageError(`${subject}: ${describeSystemError(error)}`);
   };
 }
 

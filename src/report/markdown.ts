@@ -173,9 +173,9 @@ async function openFile(variable: string, render: RenderText, context: Context):
   const { env, stderr, secrets, uid } = context;
   const path = env[variable];
   if (!path) {
-    throw new UsageError([
+    throw new UsageError(
       `--report github: ${variable} is not set; this report works only in a step of GitHub Actions`,
-    ]);
+    );
   }
   const name = `--report github (${variable} ${path})`;
   const file = await openTrusted(path, 'a', 0o666, uid)

@@ -52,7 +52,7 @@ function describeRuns({ runs }: CommandResult): string {
 async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
-  const usageError = (problem: string) => new UsageError([`${name}: ${problem}`]);
+  const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
   const render = new Map<string, Renderer>(Object.entries(RENDERERS)).get(kind);
   if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');

@@ -19,7 +19,7 @@ export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
   const { color } = flags;
   if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
-    throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
+    throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
   }
   const isCi = isInCi(env);
   const quiet = flags.quiet === true;

@@ -37,19 +37,18 @@ export async function openTable(
       table === undefined
         ? '--rows <file>, or --each <parameter> and files'
         : `--rows ${table} reads this table`;
-    throw new UsageError([`wfr batch requires rows: ${how}`], 'wfr help batch');
+    throw new UsageError(`wfr batch requires rows: ${how}`, 'wfr help batch');
   }
   if (each !== undefined) {
-    if (each === '')
-      throw new UsageError(['--each: is empty; expected the name of an input, such as invoice']);
+    if (each === '') throw new UsageError('--each: is empty; expected the name of an input, such as invoice');
     if (patterns.length === 0)
-      throw new UsageError([`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`]);
+      throw new UsageError(`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`);
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
-  if (files.length > 0) throw new UsageError([`${files[0]}: files require --each <parameter>, not --rows`]);
+  if (files.length > 0) throw new UsageError(`${files[0]}: files require --each <parameter>, not --rows`);
   const path = rows ?? '';
   if (path === '-' && tokenFile === '-') {
-    throw new UsageError(['--rows -: --token-file - already reads standard input']);
+    throw new UsageError('--rows -: --token-file - already reads standard input');
   }
   const base = path === '-' ? context.cwd : dirname(resolvePath(path, context));
   const { delimiter, file, within } = await collectUsageErrors({
@@ -104,9 +103,9 @@ export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags):
 }
 
 async function findFolder(path: string, context: Context): Promise<string> {
-  if (path === '') throw new UsageError(['--files-under: is empty; expected a folder']);
+  if (path === '') throw new UsageError('--files-under: is empty; expected a folder');
   const absolute = resolvePath(path, context);
   const folder = await realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
   if ((await stat(folder)).isDirectory()) return folder;
-  throw new UsageError([`--files-under ${path}: is not a folder`]);
+  throw new UsageError(`--files-under ${path}: is not a folder`);
 }

@@ -168,7 +168,7 @@ function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
 /** Opens the reports, which are written from the results file. Throws UsageError. */
 async function openReports(reports: RequestedReports, { report, results }: BatchFlags): Promise<void> {
   if (report !== undefined && results === '-')
-    throw new UsageError(['--report requires --results <file.jsonl>']);
+    throw new UsageError('--report requires --results <file.jsonl>');
   await reports.open();
 }
 
@@ -214,14 +214,14 @@ function parseDefaults(texts: readonly string[]): Item[] {
 function parseCount(flag: string, raw: string, max: number): number {
   const count = Number(raw);
   if (/^\d+$/.test(raw) && count >= 1 && count <= max) return count;
-  throw new UsageError([`${flag} ${raw}: expected a whole number from 1 to ${max}`]);
+  throw new UsageError(`${flag} ${raw}: expected a whole number from 1 to ${max}`);
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */
 function parseRate(raw: string | undefined): number {
   if (raw === undefined) return 10;
   if (/^(\d+|\d*\.\d+)$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
-  throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
+  throw new UsageError(`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`);
 }
 
 /** Returns every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … Throws UsageError. */
@@ -230,5 +230,5 @@ function parseShard(raw: string | undefined) {
   const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(raw) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard;
-  throw new UsageError([`--shard ${raw}: expected INDEX/COUNT, such as 2/5`]);
+  throw new UsageError(`--shard ${raw}: expected INDEX/COUNT, such as 2/5`);
 }

@@ -60,7 +60,7 @@ export async function chooseResults(
 
 /** Returns why a batch without --results cannot be continued. */
 export function requiresResults(why: string): UsageError {
-  return new UsageError([`--results <file.jsonl> is required: ${why}`]);
+  return new UsageError(`--results <file.jsonl> is required: ${why}`);
 }
 
 /** Returns patterns as files in the folder that each names before its first wildcard. */

@@ -57,9 +57,9 @@ export function parseSelection(
   const selection = raw === true ? 'all' : parseRowSelection(raw);
   if (selection !== undefined) return selection;
   const rows = flag === '--resend-unknown' ? 'unknown' : 'failed, rejected and lost';
-  throw new UsageError([
+  throw new UsageError(
     `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all ${rows} rows`,
-  ]);
+  );
 }
 
 /** Parses row numbers and ranges, from 1 and separated by commas; returns undefined for anything else. */

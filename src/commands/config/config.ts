@@ -60,7 +60,7 @@ export type ConfigAction = keyof typeof ACTIONS;
 export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
   if (location === undefined) {
-    throw new UsageError(['no home folder to find the config file in; set HOME or WFR_CONFIG']);
+    throw new UsageError('no home folder to find the config file in; set HOME or WFR_CONFIG');
   }
   return ACTIONS[action](location, flags, context);
 }
@@ -216,7 +216,7 @@ function createFirstConfig(flags: ServiceFlags, { cwd }: Context): ConfigContent
   for (const [name, { flag }] of Object.entries(SETTINGS)) {
     const value: unknown = flags[name as keyof ServiceFlags];
     const isPath = name.endsWith('File');
-    if (isPath && value === '-') throw new UsageError([`${flag} -: a profile requires a file`]);
+    if (isPath && value === '-') throw new UsageError(`${flag} -: a profile requires a file`);
     // A path in the file would be relative to the file.
     const isRelative = isPath && value && !String(value).startsWith('~/');
     if (value !== undefined)

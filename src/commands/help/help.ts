@@ -27,7 +27,7 @@ export async function help(
   const command = name === '' ? program : commands.find((candidate) => commandPath(candidate) === name);
   if (flags.skill === true) await stdout.write(skill);
   else if (flags.json === true) {
-    if (command === undefined) throw new UsageError([`--json: "${name}" is not a command`]);
+    if (command === undefined) throw new UsageError(`--json: "${name}" is not a command`);
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
   } else {
@@ -35,7 +35,7 @@ export async function help(
     const text = command ? commandHelp(command) : topic && TOPICS[topic](helpWidth(stdout));
     if (text === undefined) {
       const names = [...commands.map(commandPath), ...TOPIC_NAMES];
-      throw new UsageError([`no help on "${name}"; choose one of ${names.join(', ')}`]);
+      throw new UsageError(`no help on "${name}"; choose one of ${names.join(', ')}`);
     }
     await writeHelp(text, program.opts().color, stdout, context);
   }

@@ -74,7 +74,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
 
 function parseLimit(raw = '20'): number {
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
-  throw new UsageError([`--limit ${raw}: expected a whole number of at least 1, such as 50`]);
+  throw new UsageError(`--limit ${raw}: expected a whole number of at least 1, such as 50`);
 }
 
 /** Returns a status in lower case. Throws UsageError for one that neither the service nor a run in the history has. */
@@ -82,7 +82,7 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   const status = raw?.toLowerCase();
   const statuses = [...KNOWN_STATUSES, ...known.map(statusOf)].map((word) => word.toLowerCase());
   if (status === undefined || statuses.includes(status)) return status;
-  throw new UsageError([`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`]);
+  throw new UsageError(`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`);
 }
 
 async function emptyText(log: History, known: number, flags: HistoryFlags): Promise<string> {

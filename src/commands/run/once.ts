@@ -48,7 +48,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
   const options = { ...ownedFileOptions(once.file, session), signal };
   await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
   const onBusy = ({ isLocal, message, owner }: JournalInUseError, attempts: number) => {
-    if (!isLocal) throw new UsageError([`--once ${name}: ${message}`]);
+    if (!isLocal) throw new UsageError(`--once ${name}: ${message}`);
     if (attempts > 1) return;
     const process = `process ${owner.pid} on ${sanitize(owner.host)}`;
     reporter.info(
@@ -121,11 +121,11 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
   if (state === 'unknown' && known !== id)
     return adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], log, session);
   if (state === 'unknown')
-    throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);
+    throw new UsageError(`--adopt ${id}: is the run before the unknown one in ${name}`);
   // The same command again: the run is adopted already.
   if (known === id) return;
   const fact = known === undefined ? 'no run was created' : `it has run ${known}`;
-  throw new UsageError([`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`]);
+  throw new UsageError(`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`);
 }
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
@@ -163,7 +163,7 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
     return { ...known, recordEnd: endRecorder(known.id, plan.once, session) };
   } catch (error) {
     if (error instanceof OutputError)
-      throw new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
+      throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; no run was created`);
     if (error instanceof WfrError) {
       const { facts } = error;
       // The file decides what to do next.

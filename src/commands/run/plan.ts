@@ -112,15 +112,15 @@ function parseRunFormat(flags: RunFlags): OutputFormat {
   const format = parseFormat(flags, OUTPUT_FORMATS);
   if (flags.detach !== true || flags.once === undefined || format === 'text' || format === 'id')
     return format;
-  throw new UsageError([
+  throw new UsageError(
     `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
-  ]);
+  );
 }
 
 /** Throws UsageError where --detach is given with a flag that requires watching. */
 function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
   if (value === undefined || flags.detach !== true) return flags;
-  throw new UsageError([`${flag} cannot be used with --detach; pass it to wfr watch`]);
+  throw new UsageError(`${flag} cannot be used with --detach; pass it to wfr watch`);
 }
 
 /** Returns what --once decides; undefined without it. Throws UsageError. */
@@ -131,9 +131,9 @@ function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context
     if (given.length === 0) return undefined;
     throw new UsageError(given.map(([flag]) => `${flag} requires --once <file>`));
   }
-  if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
+  if (once === '' || once === '-') throw new UsageError(`--once ${once}: expected the path of a file`);
   if (adopt !== undefined && !isUsableId(adopt))
-    throw new UsageError([`--adopt ${JSON.stringify(adopt)}: expected the id of a run`]);
+    throw new UsageError(`--adopt ${JSON.stringify(adopt)}: expected the id of a run`);
   if (adopt !== undefined && resendUnknown) throw exclusive('--adopt', '--resend-unknown');
   const resend: ResendOptions = {
     resendUnknown: resendUnknown ? 'all' : [],

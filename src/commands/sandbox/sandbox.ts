@@ -66,7 +66,7 @@ export async function sandbox(
   const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
   const served = { ...options, token, clock: context.clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {
-    throw new UsageError([`--port ${port}: ${describeSystemError(error)}; use another port, or omit --port`]);
+    throw new UsageError(`--port ${port}: ${describeSystemError(error)}; use another port, or omit --port`);
   });
   const settings = {
     ...{ WFR_BASE_URL: service.baseUrl, WFR_TOKEN: token },
@@ -230,7 +230,7 @@ async function parseSandboxFlags(flags: SandboxFlags, context: Context) {
         reject === undefined ? undefined : parseNumber('--reject', reject, /^\d+$/, 'a status', [400, 599]),
       alone: () => {
         if (reject !== undefined && (dropAnswer || failStep !== undefined))
-          throw new UsageError(['--reject starts no run: it excludes --drop-answer and --fail-step']);
+          throw new UsageError('--reject starts no run: it excludes --drop-answer and --fail-step');
       },
       port: () => parseNumber('--port', port, /^\d+$/, 'a port', [0, 65_535]),
     },
@@ -248,7 +248,7 @@ function parseNumber(
 ): number {
   const number = Number(raw);
   if (pattern.test(raw) && number >= min && number <= max) return number;
-  throw new UsageError([`${flag} ${raw || '""'}: must be ${noun} from ${min} to ${max}`]);
+  throw new UsageError(`${flag} ${raw || '""'}: must be ${noun} from ${min} to ${max}`);
 }
 
 /** Loads the workflows that the flags choose, or the built-in ones. Throws UsageError. */
@@ -273,9 +273,9 @@ function withFailingStep(step: string | undefined, workflows: readonly Workflow[
   if (step === undefined) return workflows;
   const known = new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)));
   if (!known.has(step))
-    throw new UsageError([
+    throw new UsageError(
       `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
-    ]);
+    );
   const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
   return workflows.map((workflow) =>
     workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
@@ -291,7 +291,7 @@ async function profileWorkflows(profileName: string, context: Context): Promise<
   const namesById = new Map<string, string[]>();
   for (const { id, name } of namedWorkflows(profile)) namesById.set(id, [...(namesById.get(id) ?? []), name]);
   if (namesById.size === 0)
-    throw new UsageError([`--from-profile ${profileName}: this profile has no workflows`]);
+    throw new UsageError(`--from-profile ${profileName}: this profile has no workflows`);
   return [...namesById].map(([id, names]) =>
     echoWorkflow(id, names.join(', '), findDeclaredWorkflow(id, {}, profile)?.parameters),
   );

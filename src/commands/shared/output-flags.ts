@@ -31,7 +31,7 @@ export function parseFormat<Format extends string>(
 ): Format {
   const raw = output ?? (json === true ? 'json' : 'text');
   const format = formats.find((candidate) => candidate === raw);
-  if (format === undefined) throw new UsageError([`--output ${raw}: choose one of ${formats.join(', ')}`]);
+  if (format === undefined) throw new UsageError(`--output ${raw}: choose one of ${formats.join(', ')}`);
   if (json === true && format !== 'json') throw exclusive('--json', `--output ${format}`);
   return format;
 }
@@ -49,7 +49,7 @@ export function parseGet(
 ): ValuePointer | undefined {
   if (get === undefined) return undefined;
   const pointer = parseValuePointer(get);
-  if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
+  if (severalRuns) throw new UsageError(`--get ${get}: prints a value of one run; pass one id`);
   if (format === 'jsonl' || format === 'id') throw exclusive('--get', `--output ${format}`);
   return pointer;
 }
@@ -58,9 +58,9 @@ export function parseGet(
 export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
   if (segments !== undefined) return { text, segments };
-  throw new UsageError([
+  throw new UsageError(
     `--get ${JSON.stringify(text)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
-  ]);
+  );
 }
 
 /** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */
@@ -68,7 +68,7 @@ export function parseDelimiter(raw: string | undefined): string | undefined {
   if (raw === undefined) return undefined;
   if (['tab', '\\t', '\t'].includes(raw)) return '\t';
   if (/^[^"\s\w]$/u.test(raw)) return raw;
-  throw new UsageError([`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`]);
+  throw new UsageError(`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`);
 }
 
 export interface DocumentFlags {

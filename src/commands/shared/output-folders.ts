@@ -15,7 +15,7 @@ export async function openFolders(
   context: Context,
 ) {
   if (force && saveDocuments === undefined && saveOutputs === undefined)
-    throw new UsageError(['--force requires --save-documents or --save-outputs']);
+    throw new UsageError('--force requires --save-documents or --save-outputs');
   return collectUsageErrors({
     outputs: async () =>
       saveOutputs === undefined
@@ -45,9 +45,9 @@ export async function openRowFiles(
   for (const name of names.inputFolders) {
     const inputs = await realpath(resolvePath(name, context)).catch(() => undefined);
     if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
-      throw new UsageError([
+      throw new UsageError(
         `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
-      ]);
+      );
   }
   return createRowFiles(folders, names);
 }

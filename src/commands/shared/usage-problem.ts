@@ -13,13 +13,13 @@ export function usageErrorOf(
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   const [, nearest] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? [];
   const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-  const usageError = (problem: string, ...notes: string[]) => new UsageError([problem], hint, notes);
+  const usageError = (problem: string, ...notes: string[]) => new UsageError(problem, hint, notes);
   switch (code) {
     case 'commander.unknownOption': {
       // The value of an unknown flag may be a secret: --token=...
       const [flag = ''] = quoted.split('=', 1);
       if (flag === '--token')
-        return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
+        return new UsageError('no flag takes the token: set WFR_TOKEN', 'wfr help environment');
       // Of a flag without a value, commander knows only the name.
       if (hasFlag(command.options, flag)) return usageError(`${flag}: takes no value`);
       const owners = command.parent === null ? [] : defineOthers(commandPath(command));
@@ -27,7 +27,7 @@ export function usageErrorOf(
       const names = owners.filter((owner) => hasFlag(visible(owner), flag)).map((owner) => owner.name());
       if (names.length > 0) {
         const list = names.map((name) => `wfr ${name}`).join(', ');
-        return new UsageError([`${flag} belongs to ${list}`], `wfr help ${names[0]}`);
+        return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
       const isInput = suggestion === '' && name !== undefined && hasFlag(command.options, '--input');

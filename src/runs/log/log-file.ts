@@ -85,7 +85,7 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
       // A problem with a line names the file already.
       throw problem.startsWith(`${name}:`) ? error : new BatchFileError(`${subject}: ${problem}`);
     }
-    throw new UsageError([`${subject}: ${describeSystemError(error)}`]);
+    throw new UsageError(`${subject}: ${describeSystemError(error)}`);
   }
 }
 
