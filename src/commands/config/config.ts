@@ -19,6 +19,7 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
+  resolveSetting,
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
@@ -274,7 +275,8 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
     ];
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const whyUnset = error.problems[0];
+    // Where the base URL is missing, its own line says so.
+    const whyUnset = resolveSetting('baseUrl', sources) && error.problems[0];
     return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
   }
 }
