@@ -3,6 +3,9 @@ import type { Command, CommanderError, Option } from 'commander';
 import { UsageError } from '../../errors.js';
 import { commandPath } from './flags.js';
 
+/** The fewest characters of a flag that tell which one is meant, with its hyphens. */
+const MIN_BEGINNING = 5;
+
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
 export function usageErrorOf(
   { code, message }: CommanderError,
@@ -12,7 +15,7 @@ export function usageErrorOf(
   const hint = command.parent === null ? 'wfr --help' : `wfr help ${commandPath(command)}`;
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   const [, nearest] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? [];
-  const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  const suggest = (name: string | undefined) => (name === undefined ? '' : `; did you mean ${name}?`);
   const usageError = (problem: string, ...notes: string[]) => new UsageError(problem, hint, notes);
   switch (code) {
     case 'commander.unknownOption': {
@@ -30,12 +33,17 @@ export function usageErrorOf(
         return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
+      // Commander suggests only what differs in few letters.
+      const begun = visible(command).find(
+        ({ long }) => flag.length >= MIN_BEGINNING && long?.startsWith(flag),
+      );
+      const suggestion = suggest(nearest ?? begun?.long);
       const isInput = suggestion === '' && name !== undefined && hasFlag(command.options, '--input');
       const input = isInput ? [`To send an input, write --input ${name}=text or --input ${name}@file`] : [];
       return usageError(`${flag}: there is no such flag${suggestion}`, ...input);
     }
     case 'commander.unknownCommand':
-      return usageError(`${quoted}: there is no such command${suggestion}`);
+      return usageError(`${quoted}: there is no such command${suggest(nearest)}`);
     case 'commander.missingArgument':
       return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
     case 'commander.optionMissingArgument':

@@ -181,6 +181,11 @@ describe('wfr: mistakes on the command line', () => {
   test.each([
     [['rnu', 'x'], 'rnu: there is no such command; did you mean run?', 'wfr --help'],
     [['run', 'x', '--detatch'], '--detatch: there is no such flag; did you mean --detach?', 'wfr help run'],
+    [
+      ['batch', 'x', '--conc', '5'],
+      '--conc: there is no such flag; did you mean --concurrency?',
+      'wfr help batch',
+    ],
     [['watch'], '<run-id> is missing: wfr watch [options] <run-id...>', 'wfr help watch'],
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
