@@ -120,7 +120,7 @@ export async function planBatch(
 }
 
 /**
- * Returns the files of patterns and folders, but no results files, nor the reports that are written to a folder; and the
+ * Returns each file of patterns and folders once, but no results files, nor the reports that are written to a folder; and the
  * patterns, in which a folder is a file in it.
  */
 async function expandFiles(
@@ -133,7 +133,8 @@ async function expandFiles(
   const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
   const results = flags.results === undefined ? '' : absolute(flags.results);
   const patterns: string[] = [];
-  const files: string[] = [];
+  /** By their places: a pattern may match a file that another one does. */
+  const files = new Map<string, string>();
   for (const path of paths) {
     const isOfFolder = flags.each !== undefined && (await isFolder(absolute(path)).catch(() => false));
     const found = isOfFolder ? filesInFolder(path, signal, context) : expandPatterns([path], context);
@@ -142,10 +143,10 @@ async function expandFiles(
       const place = absolute(file);
       const mayBeResults = place === results || /\.jsonl$/i.test(file);
       const isWritten = (isOfFolder && reports.has(place)) || (mayBeResults && (await beginsAsLog(place)));
-      if (!isWritten) files.push(file);
+      if (!isWritten && !files.has(place)) files.set(place, file);
     }
   }
-  return { patterns, files };
+  return { patterns, files: [...files.values()] };
 }
 
 /** Files that Node.js and the batch have open besides those of rows. */

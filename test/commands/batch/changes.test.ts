@@ -157,6 +157,15 @@ describe('batch --each: files that change', () => {
     expect(sent).toEqual([scan('A'), scan('C')]);
   });
 
+  test('batch --each: a file that is named more than once is one row, and no copy of itself', async () => {
+    const { run, sent } = await prepareFolder({ 'a.pdf': 'A' });
+    const { stderr, exitCode } = await run('scans/a.pdf', './scans/*.pdf');
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('1 row: 1 finished');
+    expect(stderr).not.toContain('copies');
+    expect(sent).toEqual([scan('A')]);
+  });
+
   test('batch --each: a row that was rejected may change without a flag, and is sent', async () => {
     const { run, sent, write, state } = await prepareFolder({ 'a.pdf': 'A' });
     state.answerOf = () => 'reject';
