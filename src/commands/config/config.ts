@@ -19,6 +19,7 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
+  type RawSetting,
   resolveSetting,
   type ServiceFlags,
   type ServiceSources,
@@ -37,7 +38,7 @@ import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../plat
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
-import { redactUrl } from '../../text/url.js';
+import { baseUrlProblem, redactUrl } from '../../text/url.js';
 import { wrap, wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
@@ -275,8 +276,10 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
     ];
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    // Where the base URL is missing, its own line says so.
-    const whyUnset = resolveSetting('baseUrl', sources) && error.problems[0];
+    const [problem = ''] = error.problems;
+    const base = resolveSetting('baseUrl', sources);
+    // A base URL that is missing or cannot be used is red in its own line.
+    const whyUnset = base && !problem.startsWith(base.source.name) ? problem : undefined;
     return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
   }
 }
@@ -295,9 +298,14 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
   return {
     name,
     values,
-    isProblem: name === 'baseUrl' && values.length === 0,
+    isProblem: name === 'baseUrl' && !isUsable(set[0], sources),
     whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
   };
+}
+
+function isUsable(baseUrl: RawSetting | undefined, sources: ServiceSources): boolean {
+  const allowHttp = isOn(resolveSetting('allowHttp', sources));
+  return baseUrl !== undefined && baseUrlProblem(baseUrl.text, allowHttp) === undefined;
 }
 
 function workflowSettings(profile: Profile): EffectiveSetting[] {

@@ -241,6 +241,9 @@ describe('wfr config show', () => {
     expect(none).not.toMatch(/Not set:.*(baseUrl|token)/);
     // Without a base URL, they are unknown, and the reason is said above.
     expect(none).not.toMatch(/^(proxy|headers) /m);
+    const unusable = plain(await show({ WFR_BASE_URL: 'http://h.example' }));
+    expect(unusable).toMatch(/^baseUrl +\^\[31mhttp:\/\/h\.example *\^\[39m/m);
+    expect(unusable).not.toMatch(/^(proxy|headers) /m);
     const gone = plain(await show({ WFR_BASE_URL: 'https://h.example', WFR_TOKEN_FILE: '/none' }));
     expect(gone).toMatch(/^token +\^\[31m\(hidden, in \/none, which does not exist\)\^/m);
     expect(await show({ WFR_BASE_URL: 'http://127.0.0.1:1' })).toMatch(/Not set: profile, token,/);
