@@ -145,11 +145,11 @@ describe('--report html: the reasons', () => {
     );
 
   test('--report html: a reason links to its runs, and of several to all of them', () => {
-    expect(links(['a', 'b', 'b'])).toEqual(['r', 'r', 'Show all 2', 'r']);
+    expect(links(['a', 'b', 'b'])).toEqual(['r', 'r', 'Show in the table', 'r']);
   });
 
   test('--report html: a reason links to its first ten runs', () => {
-    expect(links(Array(10).fill('a'))).toEqual([...Array(10).fill('r'), 'Show all 10']);
+    expect(links(Array(10).fill('a'))).toEqual([...Array(10).fill('r'), 'Show in the table']);
     expect(links(Array(1_200).fill('a'))).toEqual([...Array(10).fill('r'), 'Show all 1,200']);
     const text = texts(section(Array(11).fill(endedAfter(1_000, 'a')), 'failures'), 'p').at(-1);
     expect(text).toMatch(/^(r ){10}… Show all 11$/);

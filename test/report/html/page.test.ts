@@ -78,7 +78,7 @@ describe('--report html', () => {
     const { html } = await watched();
     const [, body = ''] = /<ul class="groups">(.*?)<\/ul>/s.exec(html) ?? [];
     expect(body.split('</li>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed at step sort cannot sort sort-1 sort-2 Show all 2',
+      '2 failed at step sort cannot sort sort-1 sort-2 Show in the table',
       '1 failed at step read cannot read read-1',
       expect.stringContaining(`${stillRunning(undefined)} open-1`),
       '',
@@ -94,7 +94,7 @@ describe('--report html', () => {
     const { html } = await runWithReports(show, ['watch', 'a', 'b', 'c']);
     const [, body = ''] = /<ul class="groups">(.*?)<\/ul>/s.exec(html) ?? [];
     expect(body.split('</li>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed at step read page … of … has no text a b Show all 2',
+      '2 failed at step read page … of … has no text a b Show in the table',
       '1 failed at step read no total c',
       '',
     ]);
