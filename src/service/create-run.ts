@@ -2,7 +2,7 @@
 
 import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
-import { formatUtc } from '../text/quantity.js';
+import { formatUtc, listFirst } from '../text/quantity.js';
 import { createTriggerBody, type Input, type TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
@@ -35,6 +35,9 @@ export interface Trigger {
   /** Whether to send it again after a 503 with Retry-After, even after a complete body. */
   resend503: boolean;
 }
+
+/** Inputs that an unknown outcome names at most. */
+const MAX_NAMED_INPUTS = 10;
 
 /** The accepted run, the variant of the workflow's field that was accepted, and how many variants were sent. */
 export type Created = Awaited<ReturnType<typeof createRun>>;
@@ -203,7 +206,8 @@ export async function createRun(
     const { facts } = error;
     if (requests > 0) facts.attempts ??= requests;
     if (facts.runMayExist) {
-      const names = trigger.inputs.map(({ name }) => name).join(', ') || 'none';
+      const inputs = trigger.inputs.map(({ name }) => name);
+      const names = listFirst(inputs, MAX_NAMED_INPUTS).join(' ') || 'none';
       const sent = `Sent ${formatUtc(sentAt)}: workflow ${trigger.workflowId}, inputs ${names}`;
       facts.hints = [sent, ...facts.hints];
       log.unknown(error);

@@ -48,6 +48,8 @@ describe('run: the outcome of a trigger is unknown', () => {
       '',
     ]);
     expect((await runCli(['run', 'w'], { env, clock })).stderr).toContain('workflow w, inputs none\n');
+    const many = Array.from({ length: 99 }, (_, index) => `n${index}=1`);
+    expect((await runCli(['run', 'w', ...many], { env, clock })).stderr).toMatch(/ n8, n9 and 89 more\n/);
   });
 
   test.each<[string, Handler, string]>([
