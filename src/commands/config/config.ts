@@ -19,7 +19,6 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
-  type RawSetting,
   resolveSetting,
   type ServiceFlags,
   type ServiceSources,
@@ -276,10 +275,8 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
     ];
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const [problem = ''] = error.problems;
-    const base = resolveSetting('baseUrl', sources);
     // A base URL that is missing or cannot be used is red in its own line.
-    const whyUnset = base && !problem.startsWith(base.source.name) ? problem : undefined;
+    const whyUnset = hasUsableBaseUrl(sources) ? error.problems[0] : undefined;
     return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
   }
 }
@@ -298,12 +295,13 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
   return {
     name,
     values,
-    isProblem: name === 'baseUrl' && !isUsable(set[0], sources),
+    isProblem: name === 'baseUrl' && !hasUsableBaseUrl(sources),
     whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
   };
 }
 
-function isUsable(baseUrl: RawSetting | undefined, sources: ServiceSources): boolean {
+function hasUsableBaseUrl(sources: ServiceSources): boolean {
+  const baseUrl = resolveSetting('baseUrl', sources);
   const allowHttp = isOn(resolveSetting('allowHttp', sources));
   return baseUrl !== undefined && baseUrlProblem(baseUrl.text, allowHttp) === undefined;
 }
