@@ -94,8 +94,8 @@ function cutText(text: string, width: number, atStart = false): string {
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
 export { textWidth };
 
-/** The columns that a workflow and a label need. */
-const ROOM_FOR_BOTH = 60;
+/** The columns of a window that has room for what precedes the name of a row: its workflow or table. */
+export const ROOM_FOR_PREFIX = 60;
 
 /**
  * Returns the workflow and the label. In a narrow window, it is the label alone, without a table where it says more than a
@@ -105,7 +105,7 @@ export function runName(
   { workflow = '', workflowName, version, label }: Partial<PastRun> & { workflowName?: string | undefined },
   width: number,
 ): string {
-  if (label && width > 0 && width < ROOM_FOR_BOTH) return label.endsWith(')') ? withoutTable(label) : label;
+  if (label && width > 0 && width < ROOM_FOR_PREFIX) return label.endsWith(')') ? withoutTable(label) : label;
   const name = workflowName ?? version ?? (isUuid(workflow) ? `${workflow.slice(0, 8)}…` : workflow);
   return label ? `${name}: ${label}` : name;
 }

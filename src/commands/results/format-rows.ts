@@ -68,9 +68,6 @@ const UNSENT: Outcome = {
   durationMs: undefined,
 };
 
-/** The columns that names of rows with their table need beside values. */
-const ROOM_FOR_TABLE = 60;
-
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
@@ -144,14 +141,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
-    const { layOutTable } = await import('../../view/table.js');
+    const { layOutTable, ROOM_FOR_PREFIX } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
       const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
       // The user has named the table.
-      const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_TABLE;
+      const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_PREFIX;
       const columns = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames].map((header, index) => ({
         header,
         text: ({ [index]: cell = '' }: readonly string[]) =>
