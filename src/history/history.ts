@@ -79,7 +79,7 @@ export function openHistory(context: Context) {
      */
     recordStatus(
       { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
-      { isNew = false, isEnd = false },
+      { isNew = false, isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
       const ended = isEnd ? new Date(clock.now()).toISOString() : undefined;

@@ -85,7 +85,7 @@ async function show(
     if (error === undefined || error.code === 'internal') throw thrown;
     return outcome;
   }
-  history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, {});
+  history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
   let hasValue = true;
   if (pointer !== undefined) {
     hasValue = await printValue(run, format, pointer, session);
