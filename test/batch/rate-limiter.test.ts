@@ -79,6 +79,8 @@ describe('RateLimiter', () => {
   /** Sends `count` requests to a service that rejects some with 429; returns the requests per second and the number of rejections. */
   async function measure(rejects: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
+    // Without sockets, there is nothing to wait for before time passes.
+    clock.sleep = async (ms) => clock.advance(ms);
     const limiter = createRateLimiter(50, clock);
     let rejections = 0;
     for (let n = 0; n < count; n++) {

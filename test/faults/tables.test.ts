@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, copyFileSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, EACH_SCAN, startBatchService } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
@@ -78,9 +79,13 @@ describe('a signal before rows are sent', () => {
       execFileSync('mkfifo', ['pipe'], { cwd });
       const args = ['batch', 'w', '--rows', 'pipe', '--check'];
       const withoutWriter = await interrupt(signal, args, { cwd });
-      const writer = openSync(join(cwd, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+      const openWriter = () => openSync(join(cwd, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+      const writer = openWriter();
       const withWriter = await interrupt(signal, args, { cwd });
       closeSync(writer);
+      // A command may end before Node has opened the pipe for it; without a writer, that would block a thread for ever.
+      for (; process.getActiveResourcesInfo().includes('FSReqPromise'); await delay(1))
+        closeSync(openWriter());
       expect([withoutWriter.exitCode, withWriter.exitCode]).toEqual([code, code]);
     },
   );
