@@ -255,12 +255,12 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       rank,
     ];
     return [
-      [[bar(total ? done / total : undefined), 5]],
+      [[bar(total ? done / total : undefined), 6]],
       [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
       [
         ...ended.map(([word, count], index): Part => {
           // The first problem is the last to go.
-          const rank = word === wordOf('finished') ? 6 : index < 2 ? 2 : 3;
+          const rank = word === wordOf('finished') ? 5 : index < 2 ? 2 : 3;
           return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
         open(running, 'running', 7),

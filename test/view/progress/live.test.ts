@@ -201,7 +201,7 @@ describe('live line', () => {
     [93, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
     [89, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  ~6m 30s left'],
     [79, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  ~6m 30s left'],
-    [70, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  ~6m 30s left'],
+    [70, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  ~6m 30s left'],
     [52, '1,204/9,000  4 failed, 1 unknown  ~6m 30s left'],
     [35, '1,204/9,000  4 failed, 1 unknown'],
     [30, '1,204/9,000  4 failed'],
