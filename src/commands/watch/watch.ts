@@ -88,13 +88,13 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
-    printMissing(runs, reporter);
     const counts = countStatuses(runs).map(([status, count]) =>
       statusPaint(status, reporter.style)(`${count} ${status}`),
     );
     const watched = formatDuration(service.clock.monotonic() - started);
     const text = `${ids.length} runs: ${counts.join(', ')}; watched for ${watched}`;
     if (!reporter.presentation.quiet) reporter.block([text]);
+    printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.presentation.showsErrors) {
       if (interruption.received !== undefined)
