@@ -69,19 +69,20 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
     const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
     const summary = summaryOf(joined, isLast ? names : []);
-    // With JSON, the counts are in the result or in the error.
-    if (!isMixed && (!hasRows || !context.errorsAsData)) {
+    const printSummary = async () => {
+      // With JSON, the counts are in the result or in the error.
+      if (isMixed || (hasRows && context.errorsAsData)) return;
       const { env, secrets } = context;
-      // On a terminal, rows with their reasons follow; values and ids have none.
-      const isFollowed = hasRows && context.stdout.isTerminal;
-      const shown =
-        isFollowed && /csv|json/.test(plan.format) ? { ...summary, reasons: [], next: [] } : summary;
+      // On a terminal, it follows rows with their reasons; values and ids have none.
+      const follows = hasRows && context.stdout.isTerminal;
+      const shown = follows && /csv|json/.test(plan.format) ? { ...summary, reasons: [], next: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);
-      if (isFollowed && context.stderr.isTerminal) lines.push('');
+      if (follows && context.stderr.isTerminal) lines.unshift('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
-    }
+    };
+    if (!hasRows) await printSummary();
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);
     const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
     const failures = rowFiles ? await saveRows(joined, rowFiles, context, interruption.signal) : [];
@@ -106,6 +107,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       } finally {
         await file?.close();
       }
+      await printSummary();
     }
     throwProblems(absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);

@@ -145,9 +145,9 @@ describe('results --get on a terminal', () => {
     return runCli(args, { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns });
   };
 
-  test('results --get: rows of one table are lines in a narrow window, and an empty line precedes them', async () => {
+  test('results --get: rows of one table are lines in a narrow window, and an empty line follows them', async () => {
     const narrow = await show(40);
-    expect(narrow.stderr).toBe('2 rows: 2 finished\n\n');
+    expect(narrow.stderr).toBe('\n2 rows: 2 finished\n');
     expect(narrow.stdout).toBe('LINE      OUTCOME   /total\n2 (ACME)  finished  2\n3 (ACME)  finished  3\n');
     expect((await show(80)).stdout).toContain('\nt.csv:2 (ACME)  finished');
     expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
