@@ -18,19 +18,11 @@ import type { UsageError } from './errors.js';
 import { type Exit, ExitCode } from './exit-code.js';
 import { type Context, VERSION } from './platform/context.js';
 
-const COMMANDS: readonly CommandEntry[] = [
-  RUN,
-  STATUS,
-  WATCH,
-  BATCH,
-  RESULTS,
-  HISTORY,
-  SANDBOX,
-  CONFIG,
-  COMPLETION,
-  HELP,
-  COMPLETE,
-];
+const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
+  'Runs:': [RUN, STATUS, WATCH, HISTORY],
+  'Batches:': [BATCH, RESULTS],
+  'Setup:': [SANDBOX, CONFIG, COMPLETION, HELP, COMPLETE],
+};
 
 const EXAMPLES = `
 Set WFR_BASE_URL and WFR_TOKEN_FILE first, or open a shell with a local service.
@@ -114,7 +106,10 @@ function createProgram(
     const { help } = entry;
     if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
   };
-  for (const entry of COMMANDS) add(program, entry);
+  for (const [group, entries] of Object.entries(COMMANDS)) {
+    program.commandsGroup(group);
+    for (const entry of entries) add(program, entry);
+  }
   return program;
 }
 

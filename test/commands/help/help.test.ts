@@ -190,7 +190,7 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, exit-codes, environment',
+      'no help on "exit"; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help, inputs, exit-codes, environment',
       '',
     ],
     [['config', 'edit'], 'edit: there is no such command', 'wfr help config'],

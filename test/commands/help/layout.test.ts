@@ -106,7 +106,7 @@ describe('help on a terminal', () => {
     expect(headings).toEqual(['Exit codes', 'Example:']);
     const { stderr } = await runCli([], { terminal: 80, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[1mUsage:\u001b[22m wfr [options] [command]');
-    expect(stderr).toContain('\n\u001b[1mCommands:\u001b[22m\n');
+    expect(stderr).toContain('\n\u001b[1mRuns:\u001b[22m\n');
   });
 
   test('wfr --version is not bold', async () => {
