@@ -59,7 +59,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   const nearest = findNearest(workflow, names);
   const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
   throw new UsageError(
-    `${workflow}: is neither a UUID, a URL with one, nor a workflow of profile ${profile.name}; ${suggestion}`,
+    `${workflow}: neither a UUID, a URL with one, nor a workflow of profile ${profile.name}; ${suggestion}`,
   );
 }
 

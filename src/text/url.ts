@@ -28,7 +28,8 @@ export function baseUrlProblem(
 ): string | undefined {
   const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    if (text.includes('://')) return url === undefined ? 'is not a URL' : 'must begin with https://';
+    if (text.includes('://'))
+      return url === undefined ? 'is not a URL' : 'must begin with https:// or http://';
     const scheme = isLoopback(/^[^:/]*/.exec(text)?.[0] ?? '') ? 'http' : 'https';
     return `has no scheme; use ${scheme}://${redactUrl(text)}`;
   }
