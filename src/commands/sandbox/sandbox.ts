@@ -78,7 +78,9 @@ export async function sandbox(
     context.platform,
   );
   const announce = (end: string) => writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
-  const examples = `${chooseExamples(workflows, context).map(describe).join('\n')}\nAll workflows: ${bold(list)}\n`;
+  const chosen = chooseExamples(workflows, context);
+  const more = chosen.length < workflows.length ? `\nAll workflows: ${bold(list)}\n` : '';
+  const examples = chosen.map(describe).join('\n') + more;
   try {
     return program === undefined
       ? await serve(settings, examples, announce, context)

@@ -1,6 +1,6 @@
 /** The failures that `wfr sandbox` forces, as a script sees them. */
 import { describe, expect, test } from 'vitest';
-import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
+import { type CliOptions, type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { effort } from '../../helpers/effort.js';
@@ -153,15 +153,18 @@ describe('--from-profile', () => {
     expect((await runCli(['sandbox', '--list'])).stderr).toBe('');
   });
 
-  test('wfr sandbox --from-profile: the settings to paste and the command that lists its workflows name the profile', async () => {
-    const signals = new Signals();
-    const { stdout, stderr } = await runCli(['sandbox', ...FLAGS], {
-      env,
-      signals,
-      onOutput: (text) => text.includes('To try it') && signals.raise('SIGINT'),
-    });
+  test('wfr sandbox --from-profile: the settings to paste name the profile, and more than two workflows the command that lists them', async () => {
+    const serve = (settings: CliOptions) => {
+      const signals = new Signals();
+      const onOutput = (text: string) => text.includes('  wfr run') && signals.raise('SIGINT');
+      return runCli(['sandbox', ...FLAGS], { ...settings, signals, onOutput });
+    };
+    const { stdout, stderr } = await serve({ env });
+    const workflows = { a: SLOW, b: ORDER, c: 'aaaaaaaa-2222-3333-4444-555555555555' };
+    const three = await serve(writeTestConfig({ profiles: { 'my test': { workflows } } }));
+    expect(three.stderr).toMatch(/\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/);
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\nfree .*\n {2}wfr run .*\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\nfree .*\n {2}wfr run .*\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
@@ -214,7 +217,9 @@ describe('--reject', () => {
     async (status, code, requests) => {
       const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
       expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
-      expect(result.stderr).toContain(`| The sandbox rejects every trigger (--reject ${status}).`);
+      expect(result.stderr).toContain(
+        `| The sandbox rejects every trigger, whatever its inputs (--reject ${status}).`,
+      );
       expect(result.stderr.match(/POST/g)?.length).toBe(requests);
       const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
       await runCli(['run', ...LABELLED], { env, clock });
@@ -236,7 +241,7 @@ describe('--reject', () => {
         retryAfter: '1',
       });
       expect(await answer.json()).toEqual({
-        error: { message: `The sandbox rejects every trigger (--reject ${status}).` },
+        error: { message: `The sandbox rejects every trigger, whatever its inputs (--reject ${status}).` },
       });
     },
   );
