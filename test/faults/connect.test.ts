@@ -274,7 +274,7 @@ test('run: a connection that Windows says it has aborted is retried as after a r
 });
 
 test.skipIf(LACKS.silentPorts)(
-  'run: Ctrl-C ends a real process that is still connecting within 300 ms',
+  'run: Ctrl-C ends a real process that is still connecting, without waiting for the 10 s that it may take',
   async () => {
     const port = await blackHole();
     const wfr = startWfr(['run', 'w', '-v'], { WFR_BASE_URL: `http://127.0.0.1:${port}` });
@@ -282,7 +282,8 @@ test.skipIf(LACKS.silentPorts)(
     const elapsed = startTimer();
     wfr.child.kill('SIGINT');
     const { signal, stderr } = await wfr.ended;
-    expect(elapsed()).toBeLessThan(300);
+    // A busy machine may keep the process from running, but not for seconds.
+    expect(elapsed()).toBeLessThan(5_000);
     expect(signal).toBe('SIGINT');
     expect(stderr).toContain('cancelled; no run was created');
   },
