@@ -50,6 +50,16 @@ const file = (content: string, rest: Partial<Setting> = {}) =>
     ...rest,
   });
 
+/** Returns a setting with a time between polls, by default of `ms` milliseconds. */
+const interval = (ms: number, flag: `--${string}`) => {
+  const value = `${ms / 1_000}s`;
+  return text(`a duration of at least 1ms, such as "${value}"`, {
+    pattern: POSITIVE_DURATION,
+    default: value,
+    flag,
+  });
+};
+
 const WORKFLOW_UUID = text('the UUID of a workflow, such as "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e"', {
   pattern: UUID,
 });
@@ -90,16 +100,8 @@ const ROWS = {
     variable: 'WFR_WORKFLOW_ID_FIELD',
   }),
   resend503: toggle({ flag: '--resend-503' }),
-  interval: text('a duration of at least 1ms, such as "2s"', {
-    pattern: POSITIVE_DURATION,
-    default: `${POLLING.interval / 1_000}s`,
-    flag: '--interval',
-  }),
-  maxInterval: text('a duration of at least 1ms, such as "10s"', {
-    pattern: POSITIVE_DURATION,
-    default: `${POLLING.maxInterval / 1_000}s`,
-    flag: '--max-interval',
-  }),
+  interval: interval(POLLING.interval, '--interval'),
+  maxInterval: interval(POLLING.maxInterval, '--max-interval'),
   timeout: text('a duration, such as "10m"', { pattern: DURATION, flag: '--timeout' }),
   workflows: {
     type: 'object',
