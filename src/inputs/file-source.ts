@@ -34,6 +34,11 @@ export class FileReadError extends WfrError {
   }
 }
 
+/** Returns what handles the error of the system for a file that passed the checks: it throws FileReadError. */
+const throwAsReadError = (name: string) => (error: Error) => {
+  throw new FileReadError(name, error);
+};
+
 /** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
 export function isResourceExhaustion(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
@@ -48,9 +53,7 @@ export function createFileSource(path: string, name: string, identity: FileIdent
   return {
     size,
     async *blocks(buffer) {
-      const handle = await promises.open(path, constants.O_RDONLY).catch((error) => {
-        throw new FileReadError(name, error);
-      });
+      const handle = await promises.open(path, constants.O_RDONLY).catch(throwAsReadError(name));
       try {
         await assertUnchanged(handle.stat({ bigint: true }), name, identity);
         yield* readBlocks(handle, size, name, buffer);
@@ -89,9 +92,7 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
   while (filled < into.length) {
     const { bytesRead } = await handle
       .read(into, filled, into.length - filled, offset + filled)
-      .catch((error) => {
-        throw new FileReadError(name, error);
-      });
+      .catch(throwAsReadError(name));
     if (bytesRead === 0) throw new FileChangedError(name);
     filled += bytesRead;
   }
