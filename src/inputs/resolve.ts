@@ -85,7 +85,7 @@ export async function checkColumns(
   context: Context,
 ): Promise<void> {
   const { resolveColumns } = openResolver(context, declared, TABLE);
-  await (await resolveColumns(columns, declared, defaults)).close();
+  await (await resolveColumns(columns, defaults)).close();
 }
 
 /** Resolves the inputs of a row. Throws UsageError with every error, named by the row's `label`. */
@@ -272,12 +272,8 @@ function openResolver(
       return finish(`${label}: `, isComplete);
     },
 
-    async resolveColumns(
-      columns: Columns | undefined,
-      workflow: DeclaredWorkflow,
-      defaults: readonly Item[],
-    ) {
-      for (const column of columns === undefined ? [] : columnInputs(columns, workflow))
+    async resolveColumns(columns: Columns | undefined, defaults: readonly Item[]) {
+      for (const column of columns && declared ? columnInputs(columns, declared) : [])
         given.set(column.name, column);
       await addDefaults(defaults);
       // Without columns, each row names its inputs.
