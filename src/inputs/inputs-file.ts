@@ -2,7 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { InputError } from '../errors.js';
-import { decodeString, parseMembers } from '../text/json/members.js';
+import { describeDuplicate } from '../text/json/json-file.js';
+import { decodeString, parseMembers, wellFormedString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
 import type { FileKind } from './file-digests.js';
@@ -45,8 +46,7 @@ export function parseInputsFile(file: Buffer, hasDocuments = true) {
   const names = new Set<string>();
   let documents = 0;
   return members.map(({ name, value }) => {
-    if (names.has(name))
-      throw new InputError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
+    if (names.has(name)) throw new InputError(describeDuplicate(name));
     names.add(name);
     const segments = splitAtDocuments(value, bytes);
     documents += (segments.length - 1) / 2;
@@ -116,11 +116,7 @@ export function decodeUtf8(bytes: Buffer): string {
 export function checkJson(bytes: Buffer, hint = ''): Buffer {
   const scanner = new JsonScanner(bytes);
   try {
-    while (scanner.next()) {
-      if (scanner.token !== 'string' && scanner.token !== 'key') continue;
-      if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed())
-        throw new JsonSyntaxError(scanner.start, 'unpaired surrogate in a string');
-    }
+    while (scanner.next()) wellFormedString(bytes, scanner);
     return bytes;
   } catch (error) {
     if (error instanceof JsonSyntaxError)

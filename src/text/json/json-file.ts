@@ -1,7 +1,7 @@
 /** Parses a JSON file that a person writes: each mistake has its line, its column and a fix. */
 import { isUtf8 } from 'node:buffer';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../utf8.js';
-import { decodeString } from './members.js';
+import { wellFormedString } from './members.js';
 import { pointerOf } from './pointer.js';
 import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
@@ -80,7 +80,7 @@ export function parseJsonFile(
         return { offset: offsetOf(path, isAboutName ? 'name' : 'value'), message };
       }),
       ...duplicates.map(({ offset, name }) => {
-        return { offset, message: `duplicate name ${JSON.stringify(name)}; remove one of the two` };
+        return { offset, message: describeDuplicate(name) };
       }),
     ].sort((a, b) => a.offset - b.offset);
     const problems = placed.map(({ offset, message }) => describe(lineAndColumn(bytes, offset), message));
@@ -89,6 +89,11 @@ export function parseJsonFile(
     if (!(error instanceof JsonSyntaxError)) throw error;
     return failed(error.offset, describeSyntaxError(error, bytes));
   }
+}
+
+/** Describes a name that an object has twice. */
+export function describeDuplicate(name: string): string {
+  return `duplicate name ${JSON.stringify(name)}; remove one of the two`;
 }
 
 /** Offsets in bytes: of the name (of the value itself, if it has none), and of the value. */
@@ -108,11 +113,10 @@ export function findPositions(bytes: Uint8Array) {
   let nameStart = 0;
   const scanner = new JsonScanner(bytes);
   while (scanner.next()) {
-    const { token, start, end } = scanner;
+    const { token, start } = scanner;
     const last = path.length - 1;
     const segment = path[last];
-    const text = token === 'key' || token === 'string' ? decodeString(bytes.subarray(start, end)) : '';
-    if (!text.isWellFormed()) throw new JsonSyntaxError(start, 'unpaired surrogate in a string');
+    const text = wellFormedString(bytes, scanner);
     if (token === '}' || token === ']') path.pop();
     else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
     else if (token === 'key') {

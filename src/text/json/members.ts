@@ -1,6 +1,6 @@
 /** Splits a JSON object into its members, whose values stay unparsed text. */
 import { bufferOf } from '../utf8.js';
-import { JsonScanner } from './scanner.js';
+import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
 export interface Member {
   name: string;
@@ -18,6 +18,14 @@ const PARTIAL_ESCAPE =
 export function decodeString(token: Uint8Array): string {
   const text = bufferOf(token).toString();
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
+}
+
+/** Decodes the token of a scanner if it is a string; empty for any other. Throws JsonSyntaxError for an unpaired surrogate. */
+export function wellFormedString(bytes: Uint8Array, { token, start, end }: JsonScanner): string {
+  if (token !== 'key' && token !== 'string') return '';
+  const text = decodeString(bytes.subarray(start, end));
+  if (!text.isWellFormed()) throw new JsonSyntaxError(start, 'unpaired surrogate in a string');
+  return text;
 }
 
 /** Decodes a JSON string token to UTF-8, without a string of its length, which the heap may not have room for. */
