@@ -168,7 +168,7 @@ function createDetails(row) {
     // The page of one run has them above.
     'Failing step': !isAlone && row.step,
     Message: !isAlone && row.message && createElement('pre', '', row.message),
-    Output: row.output && copyable('pre', row.output, ...highlight(row.output)),
+    Output: row.output && copyable('pre', ...highlight(row.output)),
   };
   const list = createElement('dl', '');
   for (const [name, value] of Object.entries(facts)) {
@@ -182,14 +182,13 @@ function createDetails(row) {
 }
 
 /** Returns an element with a button that copies its text, where the browser allows that. */
-function copyable(name, text, ...content) {
-  const shown = createElement(name, 'code', ...(content.length > 0 ? content : [text]));
+function copyable(name, ...content) {
+  const shown = createElement(name, 'code', ...content);
   const both = createElement('span', '', shown);
   if (!navigator.clipboard) return both;
   const button = createElement('button', 'copy', 'Copy');
-  button.type = 'button';
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(shown.textContent);
     button.textContent = 'Copied';
   });
   both.append(button);

@@ -68,7 +68,6 @@ function renderHead(title: string): Markup {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <title>${title} - wfr</title>
 <style>${new Markup(style)}</style>
@@ -118,9 +117,9 @@ function renderRuns(entries: readonly Entry[], counts: readonly Count[], common:
 </form>
 <table><thead><tr>${[first, ...columns].map(
     ([name, kind, member]) =>
-      markup`<th scope="col" class="${kind}" data-member="${member}"><button type="button">${name}</button></th>`,
+      markup`<th scope="col" class="${kind}" data-member="${member}"><button>${name}</button></th>`,
   )}</tr></thead><tbody></tbody></table>
-<button type="button" class="more"></button>
+<button class="more"></button>
 </section>
 `;
 }
@@ -210,17 +209,11 @@ function renderHistogram(durations: readonly number[], p95: number): Markup {
     const isOpen = first + index === last && longest >= start + width;
     const end = isOpen ? 'or more' : `to ${formatDuration(start + width)}`;
     const share = (count / most) * 100;
-    return {
-      text: `${start && formatDuration(start)} ${end}: ${formatCount(count)}`,
-      x: formatPercentage((index / counts.length) * 100),
-      y: formatPercentage(100 - share),
-      height: formatPercentage(share),
-    };
+    const text = `${start && formatDuration(start)} ${end}: ${formatCount(count)}`;
+    const rect = markup`<rect x="${formatPercentage((index / counts.length) * 100)}" y="${formatPercentage(100 - share)}" width="${formatPercentage(96 / counts.length)}" height="${formatPercentage(share)}"><title>${text}</title></rect>`;
+    return { text, rect };
   });
-  return markup`<figure><svg role="img" aria-label="Runs by duration: ${bars.map(({ text }) => text).join(', ')}" height="40">${bars.map(
-    ({ text, x, y, height }) =>
-      markup`<rect x="${x}" y="${y}" width="${formatPercentage(96 / counts.length)}" height="${height}"><title>${text}</title></rect>`,
-  )}</svg>
+  return markup`<figure><svg role="img" aria-label="Runs by duration: ${bars.map(({ text }) => text).join(', ')}" height="40">${bars.map(({ rect }) => rect)}</svg>
 <figcaption><span>${formatDuration(shortest)}</span><span>${formatDuration(longest)}</span></figcaption></figure>
 `;
 }
