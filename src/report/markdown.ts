@@ -70,21 +70,18 @@ const MAX_SIZE = 1024 * 1024;
 
 /** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
-  const failing = runs.filter((run) => verdictOf(run) !== 'succeeded');
-  return failing
-    .slice(0, MAX_ANNOTATIONS)
-    .map((run) => {
-      const lines = [...problemLinesWithStep(run), ...requestLines(run)];
-      return formatErrorCommand(`Run ${nameOf(run)}`, lines.join('\n'));
-    })
-    .join('');
-}
-
-/** Escapes as the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property. */
-function formatErrorCommand(title: string, message: string): string {
-  const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-  const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
-  return `::error title=${property(title)}::${data(message)}\n`;
+  const failing = runs.filter((run) => verdictOf(run) !== 'succeeded').slice(0, MAX_ANNOTATIONS);
+  // As the runner's ActionCommand unescapes: `%` begins an escapeData, `:` and `,` end a property.
+  const escapeData = (text: string) =>
+    text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const annotations = failing.map((run) => {
+    const title = escapeData(`Run ${nameOf(run)}`)
+      .replaceAll(':', '%3A')
+      .replaceAll(',', '%2C');
+    const lines = [...problemLinesWithStep(run), ...requestLines(run)];
+    return `::error title=${title}::${escapeData(lines.join('\n'))}\n`;
+  });
+  return annotations.join('');
 }
 
 /** Bytes kept free for the sentence that counts the omitted runs. */

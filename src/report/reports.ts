@@ -53,7 +53,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
-  const render = new Map<string, Renderer>(Object.entries(RENDERERS)).get(kind);
+  const [, render] = Object.entries(RENDERERS).find(([name]) => name === kind) ?? [];
   if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));
