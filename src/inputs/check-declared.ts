@@ -101,16 +101,14 @@ function describeFix(
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
   if (item !== undefined) {
     const { type } = parameter;
-    const isOfType = type === 'document' ? item.value !== '' : jsonTypeOfText(item.value) === type;
+    const isJson = parseJson(item.value) !== undefined;
+    const isOfType =
+      type === 'document' ? item.value !== '' : isJson && jsonTypeOf(Buffer.from(item.value.trim())) === type;
     const isKept = item.separator === '=' && isOfType && item.value.length <= MAX_QUOTED;
     return `write ${shellCommand([isKept ? start + item.value : exampleItem(parameter)])}`;
   }
   return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
 }
-
-/** Returns the type of a text that is JSON. */
-const jsonTypeOfText = (text: string) =>
-  parseJson(text) === undefined ? undefined : jsonTypeOf(Buffer.from(text.trim()));
 
 /** Returns what the valid JSON of an input is. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {

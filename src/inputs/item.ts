@@ -75,14 +75,6 @@ function splitMediaType(item: Item): Item {
   throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
-/** Parses one item of the command line, which was split. Throws InputError. */
-function parseItem(raw: string, parts: Pick<Item, 'name' | 'separator' | 'value'>): Item {
-  if (raw.includes('\uFFFD') || !raw.isWellFormed())
-    throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
-  if (parts.name === '') throw invalidItem(raw, `has no name before "${parts.separator}"`);
-  return withPath(splitMediaType({ ...parts, raw }));
-}
-
 const NOT_AN_INPUT =
   'not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
 /** Words that are listed at most. */
@@ -100,12 +92,15 @@ export function parseItems(raws: readonly string[]) {
       words.push(raw || '""');
       continue;
     }
-    const { name } = parts;
+    const { name, separator } = parts;
     const earlier = items.get(name);
     try {
       if (earlier !== undefined)
         throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
-      items.set(name, parseItem(raw, parts));
+      if (raw.includes('\uFFFD') || !raw.isWellFormed())
+        throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
+      if (name === '') throw invalidItem(raw, `has no name before "${separator}"`);
+      items.set(name, withPath(splitMediaType({ ...parts, raw })));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       problems.push(error.message);
