@@ -208,11 +208,17 @@ async function readTokenFile(
     const { readHiddenLine } = await import('../platform/hidden-line.js');
     return readHiddenLine('Access token', context);
   }
+  const name = `the token file ${location.path}`;
+  const { uid } = context;
+  // A link may lead to another file than when it was checked first.
+  const checkOwner = (stats: Stats) => {
+    warnings.push(...checkWriters(name, stats, uid));
+    if (stats.isFile() && isForeign(stats, uid))
+      throw new UsageError(
+        `${name}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
+      );
+  };
   try {
-    // A link may lead to another file than when it was checked first.
-    const checkOwner = (stats: Stats) => {
-      warnings.push(...checkTokenFile(location.path, stats, context));
-    };
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
     return stripByteOrderMark(bytes)
       .toString()
@@ -262,17 +268,6 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
   throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
 }
 
-/** Returns warnings. Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
-function checkTokenFile(path: string, stats: Stats, { uid }: Context): string[] {
-  const name = `the token file ${path}`;
-  const warnings = checkWriters(name, stats, uid);
-  if (stats.isFile() && isForeign(stats, uid))
-    throw new UsageError(
-      `${name}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
-    );
-  return warnings;
-}
-
 /** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
 async function runTokenCommand(
   location: TokenLocation & { kind: 'command' },
@@ -306,21 +301,14 @@ function describeExit(exitStatus: ExecResult['exitStatus']): string {
 /** The most lines of stderr that are shown. */
 const MAX_LINES = 10;
 
-/** Returns the last lines of stderr, where programs report errors. */
-function summarizeStderr({ stdout, stderr }: ExecResult): string {
-  const lines = hideStdout(stderr, stdout).trimEnd().split(/\r?\n/);
-  return lines.slice(-MAX_LINES).join('\n');
-}
-
 /** A word of this length may be a token among other words. */
 const LONG_WORD = 16;
 
-/** Hides in stderr what the command printed to stdout: that may be the token. */
-function hideStdout(stderr: string, stdout: string): string {
+/** Returns the last lines of stderr, where programs report errors, without what is in stdout: that may be the token. */
+function summarizeStderr({ stdout, stderr }: ExecResult): string {
   const lines = stdout.split(/\r?\n/).map((line) => line.trim());
   const words = stdout.split(/\s+/).filter((word) => word.length >= LONG_WORD);
-  return [...lines.filter((line) => line.length >= 8), ...words].reduce(
-    (text, printed) => text.replaceAll(printed, '(hidden)'),
-    stderr,
-  );
+  const hidden = [...lines.filter((line) => line.length >= 8), ...words];
+  const shown = hidden.reduce((text, printed) => text.replaceAll(printed, '(hidden)'), stderr);
+  return shown.trimEnd().split(/\r?\n/).slice(-MAX_LINES).join('\n');
 }
