@@ -1,5 +1,5 @@
 /** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
-import { stat } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -173,7 +173,9 @@ function openResolver(
     const absolute = isStdin ? path : await assertReadable(path, paths, mustReread, context);
     if (!isStdin) files.push({ name: raw, path: absolute, isWritten: false });
     if (kind === 'document') return readDocument(segment, paths, raw);
-    const identity = isStdin ? undefined : await stat(absolute, { bigint: true }).catch(() => undefined);
+    const identity = isStdin
+      ? undefined
+      : await promises.stat(absolute, { bigint: true }).catch(() => undefined);
     const bytes = await readBytes(path, paths, context);
     if (identity !== undefined) opened.push(createFileSource(absolute, path, identity));
     const text = decodeUtf8(bytes);

@@ -1,6 +1,5 @@
 /** `wfr config`: prints the path of the config file, shows the effective settings, and writes a first file, or checks it. */
-import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { existsSync, promises } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import {
@@ -203,7 +202,7 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
   const fail = throwAsUsageError(`the config file ${path}`);
   // Only its owner can read the file, and a new folder.
   await mkdirp(dirname(path), 0o700).catch(throwForPathBelow).catch(fail);
-  await writeFile(path, content, { flag: 'wx', mode: 0o600 }).catch(fail);
+  await promises.writeFile(path, content, { flag: 'wx', mode: 0o600 }).catch(fail);
   await context.stdout.write(`${path}\n`);
   const next = flags.baseUrl === undefined ? 'Set its baseUrl to the address of your service. ' : '';
   await context.stderr.write(`Created. ${next}To add workflows and their parameters, see: wfr help config\n`);

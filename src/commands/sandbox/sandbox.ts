@@ -1,8 +1,7 @@
 /** `wfr sandbox`: serves the sandbox until a signal, or while a command runs. */
 
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, promises } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
@@ -69,7 +68,8 @@ export async function sandbox(
     throw new UsageError(`--port ${port}: ${describeSystemError(error)}; use another port, or omit --port`);
   });
   const settings = {
-    ...{ WFR_BASE_URL: service.baseUrl, WFR_TOKEN: token },
+    WFR_BASE_URL: service.baseUrl,
+    WFR_TOKEN: token,
     // Without it, the names of the workflows would be those of another profile.
     ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
   };
@@ -264,7 +264,7 @@ async function loadWorkflows(
   }
   if (path === undefined) return BUILT_IN_WORKFLOWS;
   const file = absolutePath(path, context.cwd);
-  const bytes = await readFile(file).catch(throwAsUsageError(path));
+  const bytes = await promises.readFile(file).catch(throwAsUsageError(path));
   const { value, problems } = parseJsonFile(bytes, path, checkWorkflows);
   throwProblems(problems);
   return readWorkflows(value);
