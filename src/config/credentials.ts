@@ -8,7 +8,7 @@ import { InputError, UsageError, WfrError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
-import { checkWriters, formatMode, isForeign } from '../platform/ownership.js';
+import { assertOwn, checkWriters, formatMode } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
 import type { SecretMask } from '../text/secret-mask.js';
@@ -213,10 +213,8 @@ async function readTokenFile(
   // A link may lead to another file than when it was checked first.
   const checkOwner = (stats: Stats) => {
     warnings.push(...checkWriters(name, stats, uid));
-    if (stats.isFile() && isForeign(stats, uid))
-      throw new UsageError(
-        `${name}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
-      );
+    const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
+    if (stats.isFile()) assertOwn(name, stats, uid, harm);
   };
   try {
     const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { checkWriters, isForeign } from '../platform/ownership.js';
+import { assertOwn, checkWriters } from '../platform/ownership.js';
 import { isMissingFile, throwAsUsageError } from '../platform/system-error.js';
 import type { ConfigFile } from './check-config.js';
 import { parseConfig } from './check-config.js';
@@ -110,14 +110,11 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
   }
 }
 
-/** The config file with warnings about who else could have written it. */
-export type LoadedConfig = ConfigFile & { warnings: readonly string[] };
-
 /**
- * Loads the config file; undefined if there is none. Throws UsageError with every mistake in it, and if another user
- * could have written it.
+ * Loads the config file, with warnings about who else could have written it; undefined if there is none. Throws UsageError
+ * with every mistake in it, and if another user could have written it.
  */
-export async function loadConfig(context: Context): Promise<LoadedConfig | undefined> {
+export async function loadConfig(context: Context) {
   const location = locateConfig(context);
   const read = location && readConfigBytes(location);
   if (read === undefined) return undefined;
@@ -130,15 +127,12 @@ const TRUSTED_SETTING = /Command$|File$/;
 
 /** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
-  const warnings = checkWriters(`the config file ${path}`, stats, uid);
+  const file = `the config file ${path}`;
+  const warnings = checkWriters(file, stats, uid);
   const names = Object.values(content.profiles ?? {}).flatMap((profile) => Object.keys(profile));
   const trusted = names.find((name) => TRUSTED_SETTING.test(name));
-  if (trusted !== undefined && isForeign(stats, uid)) {
-    const harm =
-      trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';
-    throw new UsageError(
-      `the config file ${path}: belongs to another user and has a ${trusted}, which ${harm}; use a copy of your own`,
-    );
-  }
+  const harm =
+    trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';
+  if (trusted !== undefined) assertOwn(file, stats, uid, ` and has a ${trusted}, which ${harm}`);
   return warnings;
 }

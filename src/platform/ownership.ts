@@ -132,8 +132,14 @@ export function checkWriters(name: string, stats: Stats, uid: UserId): string[] 
     : [];
 }
 
+/** Throws UsageError for a file that belongs to another user; `harm` completes that sentence. */
+export function assertOwn(name: string, stats: Stats, uid: UserId, harm: string): void {
+  if (isForeign(stats, uid))
+    throw new UsageError(`${name}: belongs to another user${harm}; use a copy of your own`);
+}
+
 /** Returns whether a file belongs to a user other than `uid` and root. */
-export function isForeign(stats: Stats, uid: UserId): boolean {
+function isForeign(stats: Stats, uid: UserId): boolean {
   return uid !== undefined && stats.uid !== uid && stats.uid !== ROOT;
 }
 
