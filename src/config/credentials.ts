@@ -26,21 +26,13 @@ export type TokenLocation = { source: Source } & (
   | { kind: 'command'; command: readonly string[]; folder: string }
 );
 
-export interface TokenSource {
-  /** Undefined if no token is configured, or with --no-token. */
-  location: TokenLocation | undefined;
-  /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
-  withheld: string | undefined;
-  /** The sources that are set, too. */
-  overridden: readonly TokenLocation[];
-}
-
 /**
- * Returns the first of --token-file, WFR_TOKEN, WFR_TOKEN_FILE and the profile's tokenFile or tokenCommand; an empty
- * variable counts as unset. The profile of --profile overrides the variables, which may be for another service. A
- * profile's token is only for the origin of its base URL.
+ * Returns which of --token-file, WFR_TOKEN, WFR_TOKEN_FILE and the profile's tokenFile or tokenCommand are set, of which the
+ * first is used; an empty variable counts as unset, and with --no-token there are none. The profile of --profile overrides
+ * the variables, which may be for another service. A profile's token is only for the origin of its base URL: `withheld` says
+ * why it is not sent; undefined if it is sent, or not needed.
  */
-export function findTokenSource(sources: ServiceSources): TokenSource {
+export function findTokenLocations(sources: ServiceSources) {
   const { flags, profile, context } = sources;
   const { WFR_TOKEN: token } = context.env;
   const { tokenFile, tokenCommand: command } = profile?.settings ?? {};
@@ -56,9 +48,8 @@ export function findTokenSource(sources: ServiceSources): TokenSource {
   const isProfileFirst = profile?.chosenBy.kind === 'flag';
   const order = isProfileFirst ? ['flag', 'profile', 'variable'] : ['flag', 'variable', 'profile'];
   const ordered = order.flatMap((kind) => locations.filter(({ source }) => source.kind === kind));
-  const [location, ...overridden] = flags.token === false ? [] : ordered;
-  const isWithheld = location === undefined && flags.token !== false;
-  return { location, overridden, withheld: isWithheld ? withheld : undefined };
+  if (flags.token === false) return { locations: [], withheld: undefined };
+  return { locations: ordered, withheld: ordered.length === 0 ? withheld : undefined };
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
@@ -83,7 +74,10 @@ export interface LoadedCredentials extends Credentials {
  */
 export async function loadCredentials(sources: ServiceSources): Promise<LoadedCredentials> {
   const { profile, context } = sources;
-  const { location, withheld, overridden } = findTokenSource(sources);
+  const {
+    locations: [location, ignored],
+    withheld,
+  } = findTokenLocations(sources);
   const warnings = withheld === undefined ? [] : [withheld];
   if (location === undefined) {
     const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
@@ -91,8 +85,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     return { source: undefined, token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
-  const [ignored] = location.source.kind === 'profile' ? overridden : [];
-  if (ignored !== undefined)
+  if (ignored !== undefined && location.source.kind === 'profile')
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
   const read = (signal?: AbortSignal) => readToken(location, context, warnings, signal);
   const name = formatTokenSource(location);

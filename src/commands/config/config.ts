@@ -3,7 +3,7 @@ import { existsSync, promises } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import {
-  findTokenSource,
+  findTokenLocations,
   formatTokenCommand,
   needsToken,
   type TokenLocation,
@@ -320,11 +320,13 @@ function workflowSettings(profile: Profile): EffectiveSetting[] {
 /** One setting for all sources of a token. */
 function tokenSetting(sources: ServiceSources): EffectiveSetting {
   const { flags, context } = sources;
-  const { location, withheld, overridden } = findTokenSource(sources);
+  const { locations, withheld } = findTokenLocations(sources);
+  const [location] = locations;
   const whyUnset = withheld ?? (flags.token === false ? '--no-token' : undefined);
-  const values = [location, ...overridden].flatMap((one) =>
-    one === undefined ? [] : [{ value: describeLocation(one, context), source: one.source.name }],
-  );
+  const values = locations.map((one) => ({
+    value: describeLocation(one, context),
+    source: one.source.name,
+  }));
   const isProblem = location === undefined ? needsToken(sources) : isAbsent(location, context);
   return { name: 'token', values, whyUnset, isProblem };
 }
