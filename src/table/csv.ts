@@ -68,25 +68,23 @@ export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
 export async function csvColumns(file: CsvFile): Promise<Columns> {
   const { cells, line } = await headerOf(file);
   const label = `${file.name}:${line}`;
-  if (cells.some((cell) => NO_TEXT.test(cell))) throw new BatchFileError(`${label}: ${NOT_UTF8}`);
+  const fail = (problem: string) => new BatchFileError(`${label}: ${problem}`);
+  if (cells.some((cell) => NO_TEXT.test(cell))) throw fail(NOT_UTF8);
   const headers = cells.map((cell) => {
     try {
       return parseColumnHeader(cell.trim());
     } catch (error) {
-      throw new BatchFileError(`${label}: ${(error as InputError).message}`);
+      throw fail((error as InputError).message);
     }
   });
   const names = new Set<string>();
   for (const { name } of headers) {
-    if (names.has(name)) throw new BatchFileError(`${label}: has two columns for "${name}"`);
+    if (names.has(name)) throw fail(`has two columns for "${name}"`);
     names.add(name);
   }
   const { labelColumn } = file;
   if (labelColumn === undefined || names.has(labelColumn)) return { label, headers };
-  const columns = [...names].join(', ');
-  throw new BatchFileError(
-    `${label}: has no column "${labelColumn}" for --label; its columns are ${columns}`,
-  );
+  throw fail(`has no column "${labelColumn}" for --label; its columns are ${[...names].join(', ')}`);
 }
 
 async function headerOf(file: CsvFile): Promise<CsvRecord> {
