@@ -82,6 +82,5 @@ function formatUnits(large: number, largeUnit: string, small: number, smallUnit:
 
 /** Formats milliseconds since 1970 as `2026-01-02 03:04:05 UTC`. */
 export function formatUtc(ms: number): string {
-  const iso = new Date(ms).toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+  return new Date(ms).toISOString().replace(/T(.*)\..*/, ' $1 UTC');
 }

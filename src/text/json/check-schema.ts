@@ -40,8 +40,9 @@ export function checkSchema(
   if (shorthand !== undefined && typeOf(value) === shorthand.type)
     return checkSchema(value, shorthand, path, advise);
   if (!isValid(value, schema)) {
-    const name = path.findLast((segment) => typeof segment === 'string');
-    return [aboutValue(path, advise(name ?? '', value, schema) ?? describeInvalid(value, schema, path))];
+    return [
+      aboutValue(path, advise(lastName(path) ?? '', value, schema) ?? describeInvalid(value, schema, path)),
+    ];
   }
   const problems = [...(schema.check?.(value, path) ?? [])];
   if (Array.isArray(value) && items !== undefined)
@@ -70,11 +71,12 @@ function isValid(value: unknown, { type, pattern, enum: choices, minItems = 0 }:
 }
 
 function describeInvalid(value: unknown, schema: Schema, path: JsonPath): string {
+  const rule = `${nameOf(path)} must be ${schema.title}`;
   const nearest = typeof value === 'string' ? findNearest(value, schema.enum ?? []) : undefined;
-  if (nearest !== undefined) return `${nameOf(path)} must be ${schema.title}; did you mean "${nearest}"?`;
+  if (nearest !== undefined) return `${rule}; did you mean "${nearest}"?`;
   // A value of another type may contain anything.
   const found = typeOf(value) === schema.type ? quote(value) : (NOUNS[typeOf(value)] ?? String(value));
-  return `${nameOf(path)} must be ${schema.title}; found ${found}`;
+  return `${rule}; found ${found}`;
 }
 
 function describeUnknown(name: string, known: readonly string[]): string {
@@ -82,9 +84,11 @@ function describeUnknown(name: string, known: readonly string[]): string {
   return `unknown key ${quote(name)}; ${nearest ? `did you mean "${nearest}"?` : `expected ${known.join(', ')}`}`;
 }
 
+const lastName = (path: JsonPath) => path.findLast((segment) => typeof segment === 'string');
+
 /** Returns `"name"`, or `each of "name"` for an element of a list. */
 function nameOf(path: JsonPath): string {
-  const name = path.findLast((segment) => typeof segment === 'string');
+  const name = lastName(path);
   if (name === undefined) return 'the file';
   return name === path.at(-1) ? quote(name) : `each of ${quote(name)}`;
 }
