@@ -1,5 +1,6 @@
 /** Parses a config file and checks it against the table of settings. Loaded only where there is one. */
 import { throwProblems } from '../errors.js';
+import { textSchema } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import {
   aboutName,
@@ -30,16 +31,14 @@ export const CONFIG_FILE: Schema = {
   type: 'object',
   title: 'an object with profiles, such as {"profiles": {}}',
   properties: {
-    $schema: { type: 'string', title: 'the location of this schema' },
-    defaultProfile: { type: 'string', title: 'the name of a profile' },
+    $schema: textSchema('the location of this schema'),
+    defaultProfile: textSchema('the name of a profile'),
     profiles: {
       type: 'object',
       title: 'an object of profiles by name',
-      propertyNames: {
-        type: 'string',
-        title: 'a profile name that is not empty and does not start with "-"',
+      propertyNames: textSchema('a profile name that is not empty and does not start with "-"', {
         pattern: /^[^-]/,
-      },
+      }),
       additionalProperties: {
         type: 'object',
         title: 'a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}',

@@ -3,7 +3,7 @@
  * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row. What
  * it is for is said by its flag, or where the schema is made.
  */
-import { PARAMETERS_SCHEMA } from '../parameters/declaration.js';
+import { PARAMETERS_SCHEMA, textSchema } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
 import type { Schema } from '../text/json/check-schema.js';
@@ -35,7 +35,7 @@ const RUN_URL = /^https?:\/\/[^\s/@{}<>|"'\\`]+\/[^\s{}<>|"'\\`]*\{id\}[^\s{}<>|
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
 
 /** Returns a setting with a text. */
-const text = (title: string, rest: Partial<Setting> = {}) => ({ ...rest, type: 'string', title }) as const;
+const text = textSchema<Partial<Setting>>;
 
 /** Returns a setting that is on or off, at the service of the profile. */
 const toggle = (rest: Partial<Setting>) =>

@@ -25,16 +25,16 @@ export type Parameters = ReadonlyMap<string, Parameter>;
 const NAME = '[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}';
 const MEDIA_TYPE = new RegExp(`^${NAME}[/](\\*|${NAME})$`);
 
-const TYPE: Schema = {
-  type: 'string',
-  title: `one of ${PARAMETER_TYPES.join(', ')}`,
-  enum: PARAMETER_TYPES,
-};
+/** Returns the schema of a text. */
+export const textSchema = <S extends Partial<Schema>>(title: string, rest: S = {} as S) =>
+  ({ ...rest, type: 'string', title }) as const;
+
+const TYPE = { ...textSchema(`one of ${PARAMETER_TYPES.join(', ')}`), enum: PARAMETER_TYPES };
 
 export const PARAMETERS_SCHEMA: Schema = {
   type: 'object',
   title: 'an object of types by parameter name, such as {"invoice": "document", "amount?": "number"}',
-  propertyNames: { type: 'string', title: 'a name that is not empty', pattern: /^(?!\??$)/ },
+  propertyNames: textSchema('a name that is not empty', { pattern: /^(?!\??$)/ }),
   additionalProperties: {
     type: 'object',
     title: `${TYPE.title}, or an object with "type"`,
@@ -42,16 +42,12 @@ export const PARAMETERS_SCHEMA: Schema = {
     required: ['type'],
     properties: {
       type: TYPE,
-      description: {
-        type: 'string',
-        title: 'a text that is not empty',
-        pattern: /[\s\S]/,
-      },
+      description: textSchema('a text that is not empty', { pattern: /[\s\S]/ }),
       accept: {
         type: 'array',
         title: 'a list of media types, such as ["application/pdf"]',
         minItems: 1,
-        items: { type: 'string', title: 'a media type, such as "application/pdf"', pattern: MEDIA_TYPE },
+        items: textSchema('a media type, such as "application/pdf"', { pattern: MEDIA_TYPE }),
       },
     },
     jsonSchema: { dependencies: { accept: { properties: { type: { const: 'document' } } } } },

@@ -1,5 +1,5 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
-import { declare, PARAMETERS_SCHEMA, type Parameters } from '../parameters/declaration.js';
+import { declare, PARAMETERS_SCHEMA, type Parameters, textSchema } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
 import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { DURATION, parseDuration } from '../text/quantity.js';
@@ -23,9 +23,9 @@ interface Failure {
   when?: Readonly<Record<string, unknown>>;
 }
 
-const TEXT: Schema = { type: 'string', title: 'a non-empty string', pattern: /[\s\S]/ };
+const TEXT = textSchema('a non-empty string', { pattern: /[\s\S]/ });
 
-const TIME: Schema = { type: 'string', title: 'a duration, such as "1.5s"', pattern: DURATION };
+const TIME = textSchema('a duration, such as "1.5s"', { pattern: DURATION });
 
 const ANY_OBJECT: Schema = { type: 'object', title: 'an object' };
 
