@@ -21,7 +21,8 @@ import {
 import style from './style.css?raw';
 
 /** Yields the page in chunks. */
-export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
+export function* renderPage(result: CommandResult): Generator<string, void, void> {
+  const { runs } = result;
   const tables = new Set(runs.map(({ label = '' }) => tableOf(label)));
   const [table = ''] = tables.size === 1 ? tables : [];
   const entries = runs.map((run, index) => toEntry(run, index, table));
@@ -37,7 +38,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderHead(headline).text;
   const [first] = entries;
   yield `<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">\n<main>\n`;
-  yield renderHeader(headline, first?.name, common, startedAt, durationMs).text;
+  yield renderHeader(headline, first?.name, common, result).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
   yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
@@ -125,13 +126,11 @@ const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 
 type Count = readonly [outcome: PageOutcome, runs: number];
 
-/** Renders the header; `startedAt` is in milliseconds since 1970. */
 function renderHeader(
   headline: string,
   workflowName: string | undefined,
   common: Common,
-  startedAt: number,
-  durationMs: number,
+  { startedAt, durationMs }: CommandResult,
 ): Markup {
   const facts = Object.entries(common)
     .map(([member, text]) => `${member} ${(member === 'workflow' && workflowName) || shortId(text)}, `)
@@ -255,13 +254,11 @@ const formatPercentage = (value: number) => `${value.toFixed(2)}%`;
 
 /* The reasons: runs that did not succeed for the same reason are one group, largest first. */
 
-type Group = ReasonGroup<Entry>;
-
 /** Runs that each group links to at most. */
 const MAX_LINKS = 10;
 
 /** Renders the section; empty if all runs succeeded. The links need the page's script. */
-function renderFailures(groups: readonly Group[]): Markup {
+function renderFailures(groups: readonly ReasonGroup<Entry>[]): Markup {
   if (groups.length === 0) return markup``;
   return markup`
 <section aria-labelledby="failures">
@@ -271,7 +268,7 @@ ${groups.map(renderGroup)}</ul>
 </section>`;
 }
 
-function renderGroup({ id, count, outcome, first, step, message }: Group): Markup {
+function renderGroup({ id, count, outcome, first, step, message }: ReasonGroup<Entry>): Markup {
   const { tone } = first[0].outcome;
   const links = first.map(
     ({ number, label, id: run, workflow }) =>
