@@ -45,15 +45,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lines and columns count from 1. */
-type Place = ReturnType<typeof lineAndColumn>;
-
 export interface JsonFile {
-  /** Not to be used if there are problems. */
+  /** Not to be used if there are problems, and neither is `lineOf`. */
   value: unknown;
   /** `path:line:column: message` for each mistake, in their order. */
   problems: string[];
-  /** Returns the line of a member; of a missing one, that of the value that it is missing in. */
+  /** Returns the line of a member, from 1; of a missing one, that of the value that it is missing in. */
   lineOf(path: JsonPath): number;
 }
 
@@ -64,10 +61,12 @@ export function parseJsonFile(
   check: (value: unknown) => readonly JsonProblem[],
 ): JsonFile {
   const bytes = stripByteOrderMark(file);
-  const describe = ({ line, column }: Place, message: string) => `${path}:${line}:${column}: ${message}`;
+  const describe = ({ offset, message }: { offset: number; message: string }) => {
+    const { line, column } = lineAndColumn(bytes, offset);
+    return `${path}:${line}:${column}: ${message}`;
+  };
   const failed = (offset: number, message: string): JsonFile => {
-    const place = lineAndColumn(bytes, offset);
-    return { value: undefined, problems: [describe(place, message)], lineOf: () => place.line };
+    return { value: undefined, problems: [describe({ offset, message })], lineOf: () => 1 };
   };
   if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
   try {
@@ -83,7 +82,7 @@ export function parseJsonFile(
         return { offset, message: describeDuplicate(name) };
       }),
     ].sort((a, b) => a.offset - b.offset);
-    const problems = placed.map(({ offset, message }) => describe(lineAndColumn(bytes, offset), message));
+    const problems = placed.map(describe);
     return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
