@@ -1,7 +1,7 @@
 /** Resolves the workflow to run, and the field that carries its id. */
 import { UsageError } from '../errors.js';
 import type { DeclaredWorkflow } from '../inputs/check-declared.js';
-import { declare, type Parameters } from '../parameters/declaration.js';
+import { declare } from '../parameters/declaration.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
 import { isUuid } from '../text/url.js';
@@ -18,19 +18,10 @@ export function resolveTriggerSettings(sources: ServiceSources) {
 
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
-/** A workflow to which a profile gives a name. */
-export interface NamedWorkflow {
-  name: string;
-  id: string;
-  /** Undefined if the profile does not declare them. */
-  parameters: Parameters | undefined;
-}
-
-/** Returns the workflows that a profile names. */
-export function namedWorkflows(profile: Profile | undefined): NamedWorkflow[] {
+/** Returns the workflows that a profile names; `parameters` is undefined if it does not declare them. */
+export function namedWorkflows(profile: Profile | undefined) {
   return Object.entries(profile?.settings.workflows ?? {}).map(([name, setting]) => {
-    if (typeof setting === 'string') return { name, id: setting, parameters: undefined };
-    const { id, parameters } = setting;
+    const { id, parameters = undefined } = typeof setting === 'string' ? { id: setting } : setting;
     return { name, id, parameters: parameters && declare(parameters) };
   });
 }
