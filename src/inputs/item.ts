@@ -9,14 +9,13 @@ import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
 
 const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
-type Separator = (typeof SEPARATORS)[number];
 
 /** An input as the user gave it, with nothing read yet. */
 export interface Item {
   name: string;
   /** The whole item as it was written, for messages. */
   raw: string;
-  separator: Separator;
+  separator: (typeof SEPARATORS)[number];
   /** What follows the separator: a text, or the path of a file. */
   value: string;
   /** That of a document, if it was given. */

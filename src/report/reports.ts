@@ -14,14 +14,9 @@ import { REPORT_START, renderJson } from './json.js';
 import { renderJunit } from './junit.js';
 import { githubReports, renderMarkdown } from './markdown.js';
 
-type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
-
-const RENDERERS: Readonly<Record<(typeof FILE_FORMATS)[number], Renderer>> = {
-  junit: renderJunit,
-  markdown: renderMarkdown,
-  json: renderJson,
-  html: renderPage,
-};
+const RENDERERS: Readonly<
+  Record<(typeof FILE_FORMATS)[number], (result: CommandResult) => Iterable<string | Uint8Array>>
+> = { junit: renderJunit, markdown: renderMarkdown, json: renderJson, html: renderPage };
 
 /** Opens all requested reports, or none. Throws UsageError with every problem. */
 export async function openReports(requested: readonly string[], context: Context): Promise<Report[]> {
