@@ -23,22 +23,22 @@ export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Ge
       <property name="wfr" value="${VERSION}"/>
     </properties>
 `.text;
-  const names = namesOf(runs);
-  for (const [index, run] of runs.entries()) yield renderTestCase(names[index] ?? '', run).text;
+  const named = withNames(runs);
+  for (const [name, run] of named) yield renderTestCase(name, run).text;
   yield '    <system-out>';
-  for (const [index, { id }] of runs.entries())
-    if (id !== undefined) yield markup`${names[index] ?? ''}: run ${sanitize(id)}\n`.text;
+  for (const [name, { id }] of named) if (id !== undefined) yield markup`${name}: run ${sanitize(id)}\n`.text;
   yield '</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
 }
 
-/** Returns the label of each row, else the workflow, else the id; with the row's number where another one has the name. */
-function namesOf(runs: readonly Outcome[]): string[] {
+/** Names each run by its label, else the workflow, else the id; with the row's number where another one has the name. */
+function withNames(runs: readonly Outcome[]): [name: string, run: Outcome][] {
   const taken = new Set<string>();
-  return runs.map(({ row, label, workflowId, id }) => {
+  return runs.map((run) => {
+    const { row, label, workflowId, id } = run;
     const name = sanitize(label ?? workflowId ?? id ?? 'unknown');
-    if (taken.has(name)) return `${name} (row ${row})`;
+    if (taken.has(name)) return [`${name} (row ${row})`, run];
     taken.add(name);
-    return name;
+    return [name, run];
   });
 }
 
