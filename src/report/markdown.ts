@@ -40,12 +40,9 @@ export function* renderMarkdown({ runs }: CommandResult): Generator<string, void
 function renderTableRow(reported: Outcome): string {
   const { label, id, page, workflowId = '', state, durationMs } = reported;
   const names = [label, id].flatMap((name) => (name === undefined ? [] : escapeMarkdown(sanitize(name))));
-  const last = names.length - 1;
-  const linked = names.map((name, index) =>
-    page !== undefined && index === last ? `[${name}](<${page}>)` : name,
-  );
+  if (page !== undefined) names.push(`[${names.pop()}](<${page}>)`);
   const cells = [
-    linked.join('<br>'),
+    names.join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
     wordOf(state),
     durationMs === undefined ? '' : formatDuration(durationMs),
