@@ -9,8 +9,6 @@ import { type SaveFolder, toSafeName } from './save-folder.js';
 /** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
 const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;
 
-type RowNames = ReturnType<typeof nameRows>;
-
 /**
  * Returns the names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files
  * their tree below the folder that `files` have in common. By default, these are the labels of files.
@@ -70,17 +68,15 @@ export function commonFolder(files: readonly string[]): string {
   return common || (first[0] === '' ? sep : '.');
 }
 
-export interface RowFolders {
-  outputs: SaveFolder | undefined;
-  documents: DocumentFolder | undefined;
-}
-
 const MAX_WARNINGS = 20;
 
 export type RowFiles = ReturnType<typeof createRowFiles>;
 
 /** Returns what saves the files of rows in the folders. */
-export function createRowFiles({ outputs, documents }: RowFolders, { nameOf }: RowNames) {
+export function createRowFiles(
+  { outputs, documents }: { outputs: SaveFolder | undefined; documents: DocumentFolder | undefined },
+  { nameOf }: ReturnType<typeof nameRows>,
+) {
   let failure: unknown;
   let unsaved = 0;
   const warnings: string[] = [];
