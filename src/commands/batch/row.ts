@@ -185,7 +185,8 @@ export function rowRunner(
     secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version });
+    const results = plan.results?.path;
+    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, results });
   }
 }
 

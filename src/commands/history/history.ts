@@ -28,8 +28,8 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** A run of the history, with the name of its workflow in the profile. */
-type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
+/** A run of the history, with the name of its workflow in the profile, and how many others of its batch its line is for. */
+type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined; others?: number };
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
@@ -50,14 +50,15 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
   const nameOf = workflowNames(profile);
-  const runs = wanted.slice(0, limit).map((run): ListedRun => {
+  const isText = format === 'text';
+  const listed = isText && flags.limit === undefined ? groupFinished(wanted) : wanted;
+  const runs = listed.slice(0, limit).map((run): ListedRun => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
   const layout = await openLayout(flags.color, context);
   // No other run in the whole history has the same beginning.
   const shorten = idShortener(known.map(({ id }) => id));
-  const isText = format === 'text';
   const text = isText && runs.length > 0 ? [secrets.mask(formatRuns(runs, shorten, layout, context))] : [];
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
@@ -70,6 +71,18 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   // The command stays one line, to be pasted.
   for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
   return ExitCode.ok;
+}
+
+/** Returns the runs, with one for all of a batch that finished: the latest, which counts the others. */
+function groupFinished(runs: readonly PastRun[]): (PastRun & { others: number })[] {
+  const lines = new Map<string | PastRun, PastRun & { others: number }>();
+  for (const run of runs) {
+    const group = (run.status === 'FINISHED' && run.results) || run;
+    const line = lines.get(group);
+    if (line === undefined) lines.set(group, { ...run, others: 0 });
+    else line.others++;
+  }
+  return [...lines.values()];
 }
 
 function parseLimit(raw = '20'): number {
@@ -155,7 +168,7 @@ function formatRuns(
     },
     {
       header: 'NAME',
-      text: (run) => cell(runName(run, room)),
+      text: (run) => cell(runName(run, room)) + (run.others ? ` and ${run.others} more` : ''),
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),

@@ -671,7 +671,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
   });
 });
 
-test('batch: its runs enter the history, so that @last is the last of them', async () => {
+test('batch: its runs enter the history with their results file, so that @last is the last of them', async () => {
   const { wfr } = await startBatchService();
   const env = { XDG_STATE_HOME: temporaryFolder() };
   const cwd = folderWith({ 'rows.csv': 'n\n1\n2\n' });
@@ -682,10 +682,12 @@ test('batch: its runs enter the history, so that @last is the last of them', asy
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
+  const shared = { workflow: 'w', inputs: ['n'], status: 'FINISHED', results: join(cwd, 'o.jsonl') };
   expect(runs).toMatchObject([
-    { id: 'run-2', workflow: 'w', label: 'rows.csv:3', inputs: ['n'], status: 'FINISHED' },
-    { id: 'run-1', workflow: 'w', label: 'rows.csv:2', inputs: ['n'], status: 'FINISHED' },
+    { id: 'run-2', label: 'rows.csv:3', ...shared },
+    { id: 'run-1', label: 'rows.csv:2', ...shared },
   ]);
+  expect((await wfr(['history'], { env })).stdout).toMatch(/^run-2 +FINISHED +v1: rows\.csv:3 and 1 more /m);
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });
 

@@ -22,6 +22,7 @@ interface Recorded {
   label?: string;
   version?: string;
   inputs?: string[];
+  results?: string;
 }
 
 /** Writes a history (the oldest run first) and a config file that names a workflow. */
@@ -170,6 +171,33 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
+  test('those of a batch that finished share the line of the latest, unless there is a --limit or the output is data', async () => {
+    const row = (start: string, line: number, status: string, results?: string) => ({
+      ...{ id: uuid(start), status, label: `rows.csv:${line}` },
+      ...(results && { results }),
+    });
+    const { list, history } = past([
+      row('10fa8c1e', 2, 'FINISHED', '/a.jsonl'),
+      row('20fa8c1e', 3, 'FAILED', '/a.jsonl'),
+      row('30fa8c1e', 2, 'FINISHED'),
+      row('40fa8c1e', 4, 'FINISHED', '/a.jsonl'),
+      row('50fa8c1e', 2, 'FINISHED', '/b.jsonl'),
+      row('60fa8c1e', 5, 'FINISHED', '/a.jsonl'),
+      row('70fa8c1e', 3, 'FINISHED'),
+    ]);
+    const rows = (await list()).slice(1).map((line) => line.replace(/ {2,}\S+$/, '').replace(/ {2,}/g, ' '));
+    expect(rows).toEqual([
+      '70fa8c1e FINISHED invoice: rows.csv:3',
+      '60fa8c1e FINISHED invoice: rows.csv:5 and 2 more',
+      '50fa8c1e FINISHED invoice: rows.csv:2',
+      '30fa8c1e FINISHED invoice: rows.csv:2',
+      '20fa8c1e FAILED invoice: rows.csv:3',
+    ]);
+    expect((await history()).stderr).toBe('5 of 7 runs; for all, add --limit 7\n');
+    expect(await list('--limit', '7')).toHaveLength(8);
+    expect(await list('-o', 'id')).toHaveLength(7);
+  });
+
   const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
 
   test('--status and --workflow select runs, and --limit counts what they select', async () => {
