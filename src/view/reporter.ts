@@ -42,7 +42,7 @@ export async function openReporter(
   presentation: Presentation,
   { stderr, clock, secrets, onSuspend }: Context,
 ) {
-  const { live, quiet, canContinue } = presentation;
+  const { live, quiet, verbose, showsErrors, canContinue } = presentation;
   const style = await createStyle(presentation.color);
   const printed = new Set<string>();
   let runs: RunsProgress | undefined;
@@ -115,7 +115,7 @@ export async function openReporter(
   }
 
   return {
-    presentation,
+    ...presentation,
     style,
     notice,
     info,
@@ -131,7 +131,7 @@ export async function openReporter(
 
     /** Prints a line, with --verbose. */
     debug(line: string): void {
-      if (presentation.verbose) notice(style.dim(line));
+      if (verbose) notice(style.dim(line));
     },
 
     /** Prints a warning the first time it is given. */
@@ -141,7 +141,7 @@ export async function openReporter(
 
     /** Prints an error, of several runs the first time that one of them has it; unless errors are data. */
     error(facts: Facts, isOneOfSeveral = false): void {
-      if (!presentation.showsErrors) return;
+      if (!showsErrors) return;
       const text = errorText(isOneOfSeveral ? { ...facts, summary: facts.shared } : facts, style, stderr);
       if (isNew(text)) notice(text);
     },

@@ -165,7 +165,7 @@ async function sendRows(
   const fact = isContinued
     ? `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`
     : `took ${formatDuration(context.clock.monotonic() - started)}`;
-  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) {
+  if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
     const shown = log.rows.known === 0 ? summary : { ...summary, fact };
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
@@ -211,7 +211,7 @@ function withGate(gate: Gate, session: Session): Session {
   let isAwaitingIds = false;
   const quietEvents: typeof events = {
     ...events,
-    retrying: reporter.presentation.verbose ? events.retrying : () => {},
+    retrying: reporter.verbose ? events.retrying : () => {},
     awaitingId(ms, signal) {
       if (!isAwaitingIds) events.awaitingId(ms, signal);
       isAwaitingIds = true;

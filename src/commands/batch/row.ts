@@ -184,7 +184,7 @@ export function rowRunner(
   ): void {
     secrets.keep(id);
     // Else the line of a row that has ended has it.
-    if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
+    if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     const results = plan.results?.path;
     history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, results });
   }

@@ -85,9 +85,8 @@ export function canResume(outcome: Outcome): boolean {
 /** Prints how the watching of a run ended, and, if it is the only one, how to continue. */
 export function printOutcome(outcome: Outcome & { id: string }, view: EndView, { reporter }: Session): void {
   const { id, run, error, state, durationMs } = outcome;
-  const { presentation, style } = reporter;
   const { settings, format, severalRuns = false, wasTriggered = false } = view;
-  if (exitOf(outcome) !== ExitCode.ok && !presentation.showsErrors) return;
+  if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
   const isOver = run !== undefined && hasEnded(run);
   const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {
@@ -102,7 +101,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   } else if (run === undefined || !isListed) {
     const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
     const status = run === undefined ? '' : statusText(run);
-    reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
+    reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, reporter.style.warning);
   }
   if (severalRuns) return;
   if (canResume(outcome)) {
@@ -110,7 +109,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
     reporter.continuation({ text, command: watchCommand([id], view) });
   }
   const page = run && settings.pageOf(id);
-  if (page !== undefined && !presentation.quiet) reporter.notice(`Page: ${page}`);
+  if (page !== undefined) reporter.info(`Page: ${page}`);
 }
 
 /** Prints for which of the runs the service has none: several in one block. */
@@ -131,9 +130,9 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
     durationMs === undefined
       ? [`run ${sanitize(run.id)}`, stepsText(run), version].filter(Boolean).join(', ')
       : `${stepsText(run)} in ${formatDuration(durationMs)}`.trim();
-  const { presentation, style } = reporter;
+  const { quiet, style } = reporter;
   if (run.status === 'FINISHED') {
-    if (!presentation.quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);
+    if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);
     return;
   }
   const { message, step } = run.error ?? {};

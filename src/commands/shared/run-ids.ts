@@ -4,7 +4,7 @@ import type { Profile } from '../../config/profile.js';
 import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, throwProblems, UsageError } from '../../errors.js';
 import {
   findByStart,
   type History,
@@ -23,7 +23,7 @@ function parseRunIds(raw: readonly string[]): string[] {
   const problems = raw
     .filter((id) => !isUsableId(id))
     .map((id) => `${JSON.stringify(id)} is not a run id; use the id that wfr run printed`);
-  if (problems.length > 0) throw new UsageError(problems);
+  throwProblems(problems);
   return [...new Set(raw)];
 }
 

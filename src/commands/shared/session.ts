@@ -201,6 +201,6 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
   if (error === undefined) return;
   const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
   // A person may rely on @last; a pipeline without a home folder does not.
-  if (error === HISTORY_TIMEOUT || reporter.presentation.live) reporter.warn(text);
+  if (error === HISTORY_TIMEOUT || reporter.live) reporter.warn(text);
   else reporter.debug(sanitize(text));
 }

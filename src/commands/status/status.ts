@@ -64,8 +64,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   for (const { id, error } of runs) {
     if (error === undefined || error.code === 'no-such-run') continue;
     reporter.error(error, plan.severalRuns);
-    if (plan.severalRuns && reporter.presentation.showsErrors)
-      reporter.notice(`Run ${sanitize(id)} could not be read.`);
+    if (plan.severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   }
   printMissing(runs, reporter);
   return { runs: shown, ...resumeOf(shown, plan) };
@@ -126,6 +125,6 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   const command = watchCommand([run.id], plan);
   if (isCut) reporter.continuation({ text: 'To print the whole output', command }, { isDim: true });
   // A script that asks again and again needs no advice.
-  else if (!hasEnded(run) && reporter.presentation.live)
+  else if (!hasEnded(run) && reporter.live)
     reporter.continuation({ text: 'To watch it', command }, { isDim: true });
 }

@@ -93,10 +93,10 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     );
     const watched = formatDuration(service.clock.monotonic() - started);
     const text = `${ids.length} runs: ${counts.join(', ')}; watched for ${watched}`;
-    if (!reporter.presentation.quiet) reporter.block([text]);
+    if (!reporter.quiet) reporter.block([text]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);
-    if (reporter.presentation.showsErrors) {
+    if (reporter.showsErrors) {
       if (interruption.received !== undefined)
         reporter.block([`Interrupted; ${open.length} of ${ids.length} runs may still be running.`]);
       const text = open.length === 1 ? 'To watch it' : 'To watch them';
