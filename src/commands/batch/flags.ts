@@ -31,7 +31,7 @@ Examples:
       .option('--limit <number>', 'send at most so many rows never sent before')
       .addOption(common('--check', 'check all rows and files, and send nothing'))
       .optionsGroup('Results:')
-      .addOption(common('--results <file|->', 'record of each row (default: a file beside the table)'))
+      .addOption(common('--results <file|->', "each row's record (default: beside the table or folder)"))
       .option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable', collect)
       .option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9', collectRowNumbers)
       .addOption(

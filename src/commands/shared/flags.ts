@@ -57,7 +57,7 @@ function serviceSettings(): Option[] {
 function workflowIdField(): Option {
   return rare(
     '--workflow-id-field <field>',
-    'workflow field: auto, worfklowId, workflowId or both (WFR_WORKFLOW_ID_FIELD) (default: auto)',
+    "spelling of the workflow's field: auto, worfklowId, workflowId or both (WFR_WORKFLOW_ID_FIELD) (default: auto)",
   );
 }
 
