@@ -6,8 +6,7 @@ import type { Run } from '../service/run.js';
 import { formatAge, formatDuration, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
-import type { Layout } from './presentation.js';
-import { statusPaint } from './presentation.js';
+import { type Layout, type Style, statusPaint } from './presentation.js';
 
 /** The column in which the texts of a summary begin. */
 export const LABEL_WIDTH = 11;
@@ -75,4 +74,12 @@ export function countStatuses(
     outcomes.map((outcome) => [statusOrReason(outcome), 1]),
     COUNTED,
   );
+}
+
+/** Returns `3 runs: 2 FINISHED, 1 not found`, with colors. */
+export function countsText(outcomes: Parameters<typeof countStatuses>[0], style: Style): string {
+  const counts = countStatuses(outcomes).map(([status, count]) =>
+    statusPaint(status, style)(`${count} ${status}`),
+  );
+  return `${outcomes.length} runs: ${counts.join(', ')}`;
 }

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
-import { durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
+import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
@@ -60,6 +60,9 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   }
   const isTable = plan.severalRuns && plan.format === 'text';
   const shown = isTable ? await printTable(listRuns(plan.ids, past, plan.nameOf), runs, session) : runs;
+  // A script that asks again and again needs no counts.
+  if (isTable && reporter.live && runs.some(({ run }) => run))
+    reporter.block([countsText(runs, reporter.style)]);
   // Below the table, so that they are not in its way.
   for (const { id, error } of runs) {
     if (error === undefined || error.code === 'no-such-run') continue;

@@ -11,8 +11,7 @@ import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { formatDuration } from '../../text/quantity.js';
 import { toArgs } from '../../text/shell-quote.js';
-import { statusPaint } from '../../view/presentation.js';
-import { countStatuses } from '../../view/summary.js';
+import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
 import { canResume, printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
@@ -88,12 +87,9 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
-    const counts = countStatuses(runs).map(([status, count]) =>
-      statusPaint(status, reporter.style)(`${count} ${status}`),
-    );
     const watched = formatDuration(service.clock.monotonic() - started);
-    const text = `${ids.length} runs: ${counts.join(', ')}; watched for ${watched}`;
-    if (!reporter.quiet) reporter.block([text]);
+    const counts = `${countsText(runs, reporter.style)}; watched for ${watched}`;
+    if (!reporter.quiet) reporter.block([counts]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.showsErrors) {

@@ -217,13 +217,16 @@ describe('status', () => {
     expect(stripVTControlCharacters(stdout)).toMatch(new RegExp(`^run\\n {2}${id}\\nstatus {5}RUNNING\\n`));
   });
 
-  test('status: several runs are printed as a table, in the order of the arguments', async () => {
+  test('status: several runs are printed as a table, in the order of the arguments, and counted on a terminal', async () => {
     const handler: Handler = (request, reply) => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
     const { stdout } = await status(handler, ['c', 'a', 'b']);
     const lines = ['c', 'a', 'b'].map((id) => `${id}   RUNNING  1/4    v1    now\n`);
     expect(stdout).toBe(['ID  STATUS   STEPS  NAME  AGE\n', ...lines].join(''));
+    expect((await status(handler, ['c', 'a'])).stderr).toBe('');
+    const shown = await status(handler, ['c', 'a'], { terminal: 80 });
+    expect(stripVTControlCharacters(shown.stderr)).toBe('2 runs: 2 RUNNING\n');
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });
