@@ -183,12 +183,13 @@ describe('the pages', () => {
     expect(linking).toEqual(['CONTRIBUTING.md']);
   });
 
-  test('the pages are short: the README, those for users, and all of them', () => {
+  test('the pages are short: the README, the CHANGELOG, those for users, and all of them', () => {
     const words = (page: string) => read(page).split(/\s+/).filter(Boolean).length;
     const sum = (pages: readonly string[]) => pages.reduce((total, page) => total + words(page), 0);
     const isForUsers = (page: string) => /^docs\/(?!architecture|faults|reference)|^README/.test(page);
     expect(words('README.md')).toBeLessThanOrEqual(1_000);
     expect(sum(ALL_PAGES.filter(isForUsers))).toBeLessThanOrEqual(7_500);
+    expect(words('CHANGELOG.md')).toBeLessThanOrEqual(400);
     expect(sum([...ALL_PAGES, 'CHANGELOG.md'])).toBeLessThanOrEqual(17_000);
   });
 
