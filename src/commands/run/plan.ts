@@ -6,7 +6,7 @@ import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { findDeclaredWorkflow, resolveTriggerSettings, resolveWorkflowId } from '../../config/workflow.js';
-import { collectUsageErrors, exclusive, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
@@ -128,8 +128,8 @@ function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context
   const decisions = { '--adopt': adopt, '--resend-unknown': resendUnknown, '--retry-failed': retryFailed };
   const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
   if (once === undefined) {
-    if (given.length === 0) return undefined;
-    throw new UsageError(given.map(([flag]) => `${flag} requires --once <file>`));
+    throwProblems(given.map(([flag]) => `${flag} requires --once <file>`));
+    return undefined;
   }
   if (once === '' || once === '-') throw new UsageError(`--once ${once}: expected the path of a file`);
   if (adopt !== undefined && !isUsableId(adopt))

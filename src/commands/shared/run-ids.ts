@@ -4,7 +4,7 @@ import type { Profile } from '../../config/profile.js';
 import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
-import { collectUsageErrors, throwProblems, UsageError } from '../../errors.js';
+import { collectUsageErrors, throwProblems } from '../../errors.js';
 import {
   findByStart,
   type History,
@@ -99,6 +99,6 @@ async function resolvePastRuns(
     if (raw.length === 1 && id !== text) notes.push(`${text} is run ${id}`);
     return id;
   });
-  if (problems.length > 0) throw new UsageError(problems, 'wfr history');
+  throwProblems(problems, 'wfr history');
   return { ids: [...new Set(ids)], notes, warnings };
 }
