@@ -645,10 +645,11 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
     );
   });
 
-  test('batch: a command with headers or inputs, which may be secrets, is not printed in full', async () => {
+  test('batch: a command with headers or inputs, which may be secrets, or of more than 1,000 characters is not printed', async () => {
     for (const flags of [
       ['-H', 'x-key: s3cret'],
       ['-i', 'key=s3cret'],
+      ['--files-under', './'.repeat(500)],
     ]) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(
