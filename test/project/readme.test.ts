@@ -125,6 +125,11 @@ describe('the commands in README.md and docs/', () => {
     });
   });
 
+  test('the pages say how to be told of an end, and what a terminal shows in its tab', () => {
+    expect(read('docs/scripting.md')).toContain('`wfr watch @last && notify-send ');
+    expect(read('docs/output.md')).toMatch(/\btab\b[^.]*\(OSC 9;4\)/);
+  });
+
   test('no page or example that people paste names a placeholder or another version', () => {
     const { version } = JSON.parse(read('package.json'));
     const examples = ['ci', 'scale'].flatMap((folder) =>
