@@ -347,6 +347,22 @@ describe('HTML report: one number for each row, its output, and paper', () => {
     ).toEqual(['Row', 'Outcome', 'Steps', 'Start (UTC)', 'Duration', 'Failing step', 'Message']);
   });
 
+  test('HTML report: rejected and invalid rows differ in color and in shape', async () => {
+    const [run, ...others] = batch(2);
+    if (run === undefined) throw new Error('no run');
+    const rejected = { ...run, state: 'rejected' as const };
+    await browser.open(writePage([rejected, { ...rejected, state: 'invalid' as const }, ...others]));
+    const [one, other] = await browser.run<[color: string, shape: string][]>(
+      `return ['rejected', 'invalid'].map((word) => {
+        const cell = [...document.querySelectorAll('td .outcome')].find(({ innerText }) => innerText.startsWith(word));
+        return [getComputedStyle(cell).color, getComputedStyle(cell, '::before').content];
+      })`,
+    );
+    expect(one?.[0]).not.toBe(other?.[0]);
+    expect(one?.[1]).not.toBe(other?.[1]);
+    expect(one?.[1]).toMatch(/[▲■]/);
+  });
+
   test('HTML report: the page of one run shows its output', async () => {
     const [, run] = sampleRuns(2);
     if (run?.run === undefined) throw new Error('no run');
