@@ -31,8 +31,8 @@ export interface PastRun {
   label?: string;
   /** The version of its workflow. */
   version?: string | undefined;
-  /** The results file of its batch. */
-  results?: string | undefined;
+  /** What the runs of one batch have in common: the salt of its results file. */
+  batch?: string;
 }
 
 /** More or longer texts could make a record too long for one atomic write. */
@@ -70,9 +70,9 @@ export function openHistory(context: Context) {
       const short = (text: string | undefined) =>
         (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
-      const [status, label, version, results] = [run.status, run.label, run.version, run.results].map(short);
+      const [status, label, version] = [run.status, run.label, run.version].map(short);
       const triggered = new Date(clock.now()).toISOString();
-      append({ ...run, inputs, status, triggered, label, version, results });
+      append({ ...run, inputs, status, triggered, label, version });
     },
 
     /**
@@ -189,9 +189,9 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
-  const { version = '', results = '' } = record;
+  const { version = '', batch = '' } = record;
   if (!Array.isArray(inputs)) return false;
-  return [id, workflow, baseUrl, triggered, status, label, version, results, ...inputs].every(
+  return [id, workflow, baseUrl, triggered, status, label, version, batch, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }

@@ -185,8 +185,8 @@ export function rowRunner(
     secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    const results = plan.results?.path;
-    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, results });
+    const batch = Buffer.from(log.recorded.salt).toString('hex');
+    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, batch });
   }
 }
 

@@ -28,8 +28,12 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** A run of the history, with the name of its workflow in the profile, and how many others of its batch its line is for. */
-type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined; others?: number };
+/** A run of the history, with the name of its workflow in the profile, and how many others its line stands for. */
+type ListedRun = PastRun & {
+  workflowName: string | undefined;
+  page: string | undefined;
+  others: number | undefined;
+};
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
@@ -51,10 +55,17 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   );
   const nameOf = workflowNames(profile);
   const isText = format === 'text';
-  const listed = isText && flags.limit === undefined ? groupFinished(wanted) : wanted;
-  const runs = listed.slice(0, limit).map((run): ListedRun => {
+  // Who selects runs wants to see each of them.
+  const isGrouped = isText && !flags.limit && !status;
+  const groups = groupRuns(wanted, isGrouped).slice(0, limit);
+  const runs = groups.map(([run, ...others]) => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
-    return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
+    return {
+      ...run,
+      workflowName: nameOf(run.workflow),
+      page: pageOf(run.id),
+      others: others.length || undefined,
+    };
   });
   const layout = await openLayout(flags.color, context);
   // No other run in the whole history has the same beginning.
@@ -63,26 +74,32 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
-  if (isText && !quiet && runs.length < wanted.length)
-    notes.push(`${runs.length} of ${wanted.length} runs; for all, add --limit ${wanted.length}`);
-  const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
-  if (command !== undefined) notes.push('Each status is as last seen; to ask the service:');
+  const shown = groups.flat();
+  if (isText && !quiet && runs.length < wanted.length) {
+    const goal = shown.length < wanted.length ? 'all' : 'a line each';
+    notes.push(`${shown.length} of ${wanted.length} runs; for ${goal}, add --limit ${wanted.length}`);
+  }
+  const command = isText && !quiet ? statusCommand(shown, shorten, { flags, profile, context }) : undefined;
+  if (command !== undefined) notes.push('Each status is as last recorded; to ask the service:');
   const lines = wrapLines(notes, stderr.columns);
   // The command stays one line, to be pasted.
   for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
-/** Returns the runs, with one for all of a batch that finished: the latest, which counts the others. */
-function groupFinished(runs: readonly PastRun[]): (PastRun & { others: number })[] {
-  const lines = new Map<string | PastRun, PastRun & { others: number }>();
+/** Runs that share a line, the latest first. */
+type Group = [PastRun, ...PastRun[]];
+
+/** Returns the runs in groups: if `isByBatch`, those of a batch that have the same status are one. */
+function groupRuns(runs: readonly PastRun[], isByBatch: boolean): Group[] {
+  const groups = new Map<string | PastRun, Group>();
   for (const run of runs) {
-    const group = (run.status === 'FINISHED' && run.results) || run;
-    const line = lines.get(group);
-    if (line === undefined) lines.set(group, { ...run, others: 0 });
-    else line.others++;
+    const key = isByBatch && run.batch ? `${run.batch} ${run.status}` : run;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [run]);
+    else group.push(run);
   }
-  return [...lines.values()];
+  return [...groups.values()];
 }
 
 function parseLimit(raw = '20'): number {
@@ -128,7 +145,7 @@ const MAX_NAMED = 10;
 
 /** Returns the command that shows the first runs that may have ended since, all at one service; undefined if there are none. */
 function statusCommand(
-  runs: readonly ListedRun[],
+  runs: readonly PastRun[],
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
@@ -172,7 +189,11 @@ function formatRuns(
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
-    { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
+    {
+      header: 'DURATION',
+      text: (run) => (run.others ? '' : (durationText(run) ?? '')),
+      isOptional: true,
+    },
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',

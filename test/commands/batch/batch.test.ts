@@ -672,7 +672,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
   });
 });
 
-test('batch: its runs enter the history with their results file, so that @last is the last of them', async () => {
+test('batch: its runs enter the history as those of one batch, so that @last is the last of them', async () => {
   const { wfr } = await startBatchService();
   const env = { XDG_STATE_HOME: temporaryFolder() };
   const cwd = folderWith({ 'rows.csv': 'n\n1\n2\n' });
@@ -683,7 +683,8 @@ test('batch: its runs enter the history with their results file, so that @last i
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const shared = { workflow: 'w', inputs: ['n'], status: 'FINISHED', results: join(cwd, 'o.jsonl') };
+  const [, batch] = /"rowSalt":"([0-9a-f]{32})"/.exec(readFileSync(join(cwd, 'o.jsonl'), 'utf8')) ?? [];
+  const shared = { workflow: 'w', inputs: ['n'], status: 'FINISHED', batch };
   expect(runs).toMatchObject([
     { id: 'run-2', label: 'rows.csv:3', ...shared },
     { id: 'run-1', label: 'rows.csv:2', ...shared },

@@ -90,7 +90,7 @@ describe('history: recording and listing runs', () => {
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
       stderr: expect.stringMatching(
-        /^20 of 22 runs; for all, add --limit 22\nEach status is as last seen; .*\n {2}wfr status( [0-9a-f]{8}){10}\n$/,
+        /^20 of 22 runs; for all, add --limit 22\nEach status is as last recorded; .*\n {2}wfr status( [0-9a-f]{8}){10}\n$/,
       ),
       exitCode: 0,
     });

@@ -22,7 +22,7 @@ interface Recorded {
   label?: string;
   version?: string;
   inputs?: string[];
-  results?: string;
+  batch?: string;
 }
 
 /** Writes a history (the oldest run first) and a config file that names a workflow. */
@@ -171,18 +171,18 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
-  test('those of a batch that finished share the line of the latest, unless there is a --limit or the output is data', async () => {
-    const row = (start: string, line: number, status: string, results?: string) => ({
+  test('those of a batch that have the same status share the line of the latest, unless --limit or --status selects them or the output is data', async () => {
+    const row = (start: string, line: number, status: string, batch?: string) => ({
       ...{ id: uuid(start), status, label: `rows.csv:${line}` },
-      ...(results && { results }),
+      ...(batch && { batch }),
     });
     const { list, history } = past([
-      row('10fa8c1e', 2, 'FINISHED', '/a.jsonl'),
-      row('20fa8c1e', 3, 'FAILED', '/a.jsonl'),
+      row('10fa8c1e', 2, 'FINISHED', 'a'),
+      row('20fa8c1e', 3, 'FAILED', 'a'),
       row('30fa8c1e', 2, 'FINISHED'),
-      row('40fa8c1e', 4, 'FINISHED', '/a.jsonl'),
-      row('50fa8c1e', 2, 'FINISHED', '/b.jsonl'),
-      row('60fa8c1e', 5, 'FINISHED', '/a.jsonl'),
+      row('40fa8c1e', 4, 'FINISHED', 'a'),
+      row('50fa8c1e', 2, 'FINISHED', 'b'),
+      row('60fa8c1e', 5, 'FINISHED', 'a'),
       row('70fa8c1e', 3, 'FINISHED'),
     ]);
     const rows = (await list()).slice(1).map((line) => line.replace(/ {2,}\S+$/, '').replace(/ {2,}/g, ' '));
@@ -193,8 +193,9 @@ describe('history: the runs that are listed', () => {
       '30fa8c1e FINISHED invoice: rows.csv:2',
       '20fa8c1e FAILED invoice: rows.csv:3',
     ]);
-    expect((await history()).stderr).toBe('5 of 7 runs; for all, add --limit 7\n');
+    expect((await history()).stderr).toBe('7 of 7 runs; for a line each, add --limit 7\n');
     expect(await list('--limit', '7')).toHaveLength(8);
+    expect(await list('--status', 'finished')).toHaveLength(7);
     expect(await list('-o', 'id')).toHaveLength(7);
   });
 
@@ -217,9 +218,9 @@ describe('history: the runs that are listed', () => {
     expect((await paused.history(['--status', 'paused', '-o', 'id'])).stdout).toBe('order-1\n');
   });
 
-  test('a status that is not final is said to be as last seen', async () => {
+  test('a status that is not final is said to be as last recorded', async () => {
     const note = (flags = '') =>
-      `Each status is as last seen; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
+      `Each status is as last recorded; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
     const { history } = past(RUNS);
     expect((await history()).stderr).toBe(note());
     expect((await history(['--profile', 'p'])).stderr).toBe(note('--profile p '));
