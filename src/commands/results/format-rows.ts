@@ -9,7 +9,8 @@ import { followPointer } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
-import type { Layout } from '../../view/presentation.js';
+import { type Layout, wordPaint } from '../../view/presentation.js';
+import type { Column } from '../../view/table.js';
 import type { ValuePointer } from '../shared/output-flags.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
@@ -149,16 +150,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
       // The user has named the table.
       const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_PREFIX;
-      const columns = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames].map((header, index) => ({
-        header,
-        text: ({ [index]: cell = '' }: readonly string[]) =>
-          isShort && index === 0 ? cell.slice(table.length) : cell,
-        isCutAtStart: index === 0 && !isShort,
-      }));
+      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames, 'MESSAGE'];
+      const columns = headers.map(
+        (header, index): Column<readonly string[]> => ({
+          header,
+          text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
+          ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
+          isOptional: index === headers.length - 1,
+          isCutAtStart: index === 0 && !isShort,
+        }),
+      );
       return `${layOutTable(rows, columns, page).join('\n')}\n`;
     };
     for await (const { facts, values } of readRows()) {
-      const cells = [facts.label ?? '', facts.outcome, ...values.map(textOf)].map((text) =>
+      const { label, outcome, message } = facts;
+      const cells = [label ?? '', outcome, ...values.map(textOf), message ?? ''].map((text) =>
         sanitize(String(text)),
       );
       rows.push(cells);

@@ -1,7 +1,7 @@
 /** `wfr results --get`, `--rows` and `--excel`: values of outputs beside the table that people know. */
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { runCli } from '../../helpers/cli.js';
+import { type CliOptions, runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 
 const begun = (row: number) => [
@@ -82,7 +82,7 @@ describe('results --get', () => {
     },
   );
 
-  test('results --get: text is a table of the rows with their outcomes and values; the summary is on stderr', async () => {
+  test('results --get: text is a table of the rows with their outcomes, values and messages; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
       [...finished(2, output), ...failed(3, 'no'), { event: 'table', rows: 2 }],
@@ -90,9 +90,9 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                     /b',
+      'ROW      OUTCOME   /a                     /b   MESSAGE',
       't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
-      't.csv:3  failed',
+      't.csv:3  failed                                no',
       '',
     ]);
     expect(stderr).toContain('1 failed');
@@ -122,7 +122,7 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
-  const show = (columns: number, table = 't.csv') => {
+  const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
     const cwd = folderWith({
       'out.jsonl': [
         { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' },
@@ -142,7 +142,7 @@ describe('results --get on a terminal', () => {
         .join(''),
     });
     const args = ['results', 'out.jsonl', '--get', '/total'];
-    return runCli(args, { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns });
+    return runCli(args, { cwd, env, terminal: columns, stdoutTerminal: columns });
   };
 
   test('results --get: rows of one table are lines in a narrow window, and an empty line follows them', async () => {
@@ -151,6 +151,11 @@ describe('results --get on a terminal', () => {
     expect(narrow.stdout).toBe('LINE      OUTCOME   /total\n2 (ACME)  finished  2\n3 (ACME)  finished  3\n');
     expect((await show(80)).stdout).toContain('\nt.csv:2 (ACME)  finished');
     expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
+  });
+
+  test('results --get: outcomes have colors', async () => {
+    const { stdout } = await show(80, 't.csv', { TERM: 'xterm' });
+    expect(stdout).toContain('t.csv:2 (ACME)  \u001b[32mfinished\u001b[39m');
   });
 });
 
