@@ -143,7 +143,7 @@ export function layOutRuns(
     {
       header: 'STATUS',
       text: (one) => (one.run === undefined && !one.isDone ? 'waiting' : statusOrReason(one)),
-      paint: ({ run }) => statusPaint(run?.status, style),
+      paint: ({ run, error }) => (error ? style.warning : statusPaint(run?.status, style)),
     },
     { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },
     {

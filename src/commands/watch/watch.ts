@@ -87,9 +87,9 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
-    const watched = formatDuration(service.clock.monotonic() - started);
-    const counts = `${countsText(runs, reporter.style)}; watched for ${watched}`;
-    if (!reporter.quiet) reporter.block([counts]);
+    const isTimedOut = interruption.received === undefined && runs.some(({ state }) => state === 'running');
+    const watched = `${isTimedOut ? 'stopped waiting after' : 'watched for'} ${formatDuration(service.clock.monotonic() - started)}`;
+    if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; ${watched}`]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.showsErrors) {

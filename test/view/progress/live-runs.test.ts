@@ -127,6 +127,18 @@ order-1        FINISHED  4/4    v1                              26s
     expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
   });
 
+  test('watch --timeout: the last line says when the waiting stopped', async () => {
+    const { stderr, exitCode } = await watch([FIRST, 'order-1', '--timeout', '1s'], {}, ['order-1']);
+    expect(exitCode).toBe(8);
+    expect(stderr).toMatch(/2 runs: 1 FINISHED, 1 RUNNING; stopped waiting after [\d.]+s\nTo watch it: /);
+  });
+
+  test('a run that is not found has a color', async () => {
+    const env = { NO_COLOR: '', FORCE_COLOR: '1' };
+    const { stdout } = await watch(['a', 'missing', '--color', 'always'], { env });
+    expect(stdout).toContain('\u001b[33mnot found');
+  });
+
   test('without a terminal, there are plain lines and the count', async () => {
     const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
     expect(stderr).toMatch(/Z missing {2}not found\n/);
