@@ -56,6 +56,11 @@ export function wrapLines(lines: readonly string[], width: number): string[] {
     const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
     const indent = start === '| ' ? start : start + (own ? '    ' : '  ');
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length, width - start.length);
-    return [start + first, ...rest.map((part) => indent + part)].map((part) => part.trimEnd());
+    // A word that fills the window has less before it, so that the terminal does not break it.
+    const before = (part: string) => {
+      const over = indent.length + shownLength(part) - width;
+      return start !== '| ' && over > 0 && over < indent.length ? indent.slice(over) : indent;
+    };
+    return [start + first, ...rest.map((part) => before(part) + part)].map((part) => part.trimEnd());
   });
 }

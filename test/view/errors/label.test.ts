@@ -53,6 +53,16 @@ describe('the label of a message', () => {
 `);
   });
 
+  test('a word that fills the window is indented less, so that the terminal does not break it', async () => {
+    const limit = '9'.repeat(38);
+    const { stderr } = await runCli(['history', '--limit', limit], { terminal: 40 });
+    expect(stripVTControlCharacters(stderr).split('\n').slice(0, 3)).toEqual([
+      'wfr: error: --limit',
+      ` ${limit}:`,
+      '    expected a whole number of at least',
+    ]);
+  });
+
   test('an error of the service begins with a red "error:" and a warning with a yellow "warning:" on a terminal', async () => {
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(404));
     const env = { ...TERMINAL.env, WFR_BASE_URL: baseUrl };
