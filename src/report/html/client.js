@@ -64,24 +64,20 @@ showAddressed();
 /** Shows the runs that the address names: one, such as #run-12, or those of #reason-3 or of #outcome-1. */
 function showAddressed() {
   const [, kind, number] = /^#(run|reason|outcome)-(\d+)$/.exec(location.hash) ?? [];
-  const member = { run: 'number', reason: 'group', outcome: 'outcome' }[kind];
-  isChosen = (row) => kind === undefined || row[member] === Number(number);
-  chosen.hidden = kind === undefined;
-  search.value = choice.value = '';
+  const member = { run: 'number', reason: 'group' }[kind];
+  isChosen = (row) => member === undefined || row[member] === Number(number);
+  chosen.hidden = member === undefined;
+  search.value = '';
+  choice.value = kind === 'outcome' ? number : '';
   filter();
   if (rows.length === 1) openDetails(body.rows[0]);
   if (kind === undefined || matching.length === 0) return;
-  const [{ label = `Run ${number}`, step = '', message = '', outcome }] = matching;
-  const names = {
-    run: label,
-    reason: [step, message].filter(Boolean).join(': '),
-    outcome: outcomes[outcome].label,
-  };
-  const name = names[kind];
+  const [{ label = `Run ${number}`, step = '', message = '' }] = matching;
+  const name = kind === 'run' ? label : [step, message].filter(Boolean).join(': ');
   chosen.textContent = `${shorten(name, 80)} ×`;
   section.scrollIntoView();
   if (kind === 'run' && rows.length > 1) openDetails(body.rows[0]);
-  const focused = kind === 'run' ? body.querySelector('.toggle') : chosen;
+  const focused = { run: body.querySelector('.toggle'), reason: chosen, outcome: choice }[kind];
   focused.focus({ preventScroll: true });
 }
 
