@@ -68,7 +68,7 @@ const MAX_SIZE = 1024 * 1024;
 /** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded').slice(0, MAX_ANNOTATIONS);
-  // As the runner's ActionCommand unescapes: `%` begins an escapeData, `:` and `,` end a property.
+  // As the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property.
   const escapeData = (text: string) =>
     text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const annotations = failing.map((run) => {
