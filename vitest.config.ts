@@ -32,7 +32,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           // Most of the time a test waits for processes and sockets; by default, a machine of two cores has one worker.
-          maxWorkers: 6,
+          maxWorkers: Number(process.env.WORKERS ?? 6),
           // wfr's modules keep no state, so the files of a worker share them: each loads them once.
           isolate: false,
           // On Windows, ora's spinner is ASCII outside of terminals that it knows.
