@@ -121,10 +121,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   if (reject !== undefined) {
     // The outcome for the client depends on how much it has sent.
     await finished(request.resume());
-    throw new Rejection(
-      reject,
-      `The sandbox rejects every trigger, whatever its inputs (--reject ${reject}).`,
-    );
+    throw new Rejection(reject, `The sandbox rejects all inputs (--reject ${reject}).`);
   }
   const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json')

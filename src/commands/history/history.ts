@@ -5,6 +5,7 @@ import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { type History, idShortener, openHistory, type PastRun } from '../../history/history.js';
+import { tableOf } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
@@ -28,11 +29,10 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** A run of the history, with the name of its workflow in the profile, and how many others its line stands for. */
+/** A run of the history, with the name of its workflow in the profile. */
 type ListedRun = PastRun & {
   workflowName: string | undefined;
   page: string | undefined;
-  others: number | undefined;
 };
 
 /** Runs the command. Throws UsageError and OutputError. */
@@ -58,13 +58,13 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   // Who selects runs wants to see each of them.
   const isGrouped = isText && !flags.limit && !status;
   const groups = groupRuns(wanted, isGrouped).slice(0, limit);
-  const runs = groups.map(([run, ...others]) => {
+  const runs = groups.map((group) => {
+    const run = lineOf(group);
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return {
       ...run,
       workflowName: nameOf(run.workflow),
       page: pageOf(run.id),
-      others: others.length || undefined,
     };
   });
   const layout = await openLayout(flags.color, context);
@@ -74,13 +74,10 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
-  const shown = groups.flat();
-  if (isText && !quiet && runs.length < wanted.length) {
-    const goal = shown.length < wanted.length ? 'all' : 'a line each';
-    notes.push(`${shown.length} of ${wanted.length} runs; for ${goal}, add --limit ${wanted.length}`);
-  }
-  const command = isText && !quiet ? statusCommand(shown, shorten, { flags, profile, context }) : undefined;
-  if (command !== undefined) notes.push('Each status is as last recorded; to ask the service:');
+  if (isText && !quiet && runs.length < wanted.length)
+    notes.push(`${groups.flat().length} of ${wanted.length} runs; for each, add --limit ${wanted.length}`);
+  const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
+  if (command !== undefined) notes.push('As last recorded; to ask the service:');
   const lines = wrapLines(notes, stderr.columns);
   // The command stays one line, to be pasted.
   for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
@@ -90,16 +87,31 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
 /** Runs that share a line, the latest first. */
 type Group = [PastRun, ...PastRun[]];
 
-/** Returns the runs in groups: if `isByBatch`, those of a batch that have the same status are one. */
+/** Returns the runs in groups: if `isByBatch`, those of a batch are one. */
 function groupRuns(runs: readonly PastRun[], isByBatch: boolean): Group[] {
   const groups = new Map<string | PastRun, Group>();
   for (const run of runs) {
-    const key = isByBatch && run.batch ? `${run.batch} ${run.status}` : run;
+    const key = (isByBatch && run.batch) || run;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [run]);
     else group.push(run);
   }
   return [...groups.values()];
+}
+
+/** Returns what a line shows: a run, or a batch, which has the time and the status of all its runs, and no id. */
+function lineOf(group: Group): PastRun {
+  const [latest, ...earlier] = group;
+  const first = earlier.at(-1);
+  if (first === undefined) return latest;
+  const others = group.filter(({ status }) => status !== 'FINISHED');
+  const open = others.find(({ status }) => !hasEndedStatus(status));
+  const { status } = open ?? others[0] ?? latest;
+  const ends = group.map(({ ended = '' }) => ended).sort();
+  const { label: name = '' } = latest;
+  const place = tableOf(name).slice(0, -1) || name.replace(/[^/\\]*$/, '');
+  const label = `${place && `${place}, `}${group.length - others.length}/${group.length} finished`;
+  return { ...first, id: '', status, label, ended: open ? '' : (ends.at(-1) ?? '') };
 }
 
 function parseLimit(raw = '20'): number {
@@ -149,7 +161,8 @@ function statusCommand(
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
-  const open = runs.filter(({ status }) => !hasEndedStatus(status));
+  // A batch, which has no id, is continued by its own command.
+  const open = runs.filter(({ id, status }) => id !== '' && !hasEndedStatus(status));
   const [first] = open;
   if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
@@ -185,15 +198,11 @@ function formatRuns(
     },
     {
       header: 'NAME',
-      text: (run) => cell(runName(run, room)) + (run.others ? ` and ${run.others} more` : ''),
+      text: (run) => cell(runName(run, room)),
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
-    {
-      header: 'DURATION',
-      text: (run) => (run.others ? '' : (durationText(run) ?? '')),
-      isOptional: true,
-    },
+    { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',

@@ -88,7 +88,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
     const isTimedOut = interruption.received === undefined && runs.some(({ state }) => state === 'running');
-    const watched = `${isTimedOut ? 'stopped waiting after' : 'watched for'} ${formatDuration(service.clock.monotonic() - started)}`;
+    const watched = `${isTimedOut ? 'stopped after' : 'watched for'} ${formatDuration(service.clock.monotonic() - started)}`;
     if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; ${watched}`]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);

@@ -171,32 +171,35 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
-  test('those of a batch that have the same status share the line of the latest, unless --limit or --status selects them or the output is data', async () => {
-    const row = (start: string, line: number, status: string, batch?: string) => ({
-      ...{ id: uuid(start), status, label: `rows.csv:${line}` },
-      ...(batch && { batch }),
-    });
+  test('those of a batch share a line with the status and the duration of all, unless --limit or --status selects them or the output is data', async () => {
+    const row = (start: string, label: string, status: string, batch?: string, more = {}) => {
+      return { id: uuid(start), status, label, ...(batch && { batch }), ...more };
+    };
+    const ended = (seconds: number) => ({ ended: new Date(NOW + 1_000 * seconds).toISOString() });
     const { list, history } = past([
-      row('10fa8c1e', 2, 'FINISHED', 'a'),
-      row('20fa8c1e', 3, 'FAILED', 'a'),
-      row('30fa8c1e', 2, 'FINISHED'),
-      row('40fa8c1e', 4, 'FINISHED', 'a'),
-      row('50fa8c1e', 2, 'FINISHED', 'b'),
-      row('60fa8c1e', 5, 'FINISHED', 'a'),
-      row('70fa8c1e', 3, 'FINISHED'),
+      row('10fa8c1e', 'rows.csv:2 (ACME)', 'FINISHED', 'a', { ago: 60_000, ...ended(5) }),
+      row('20fa8c1e', 'rows.csv:3', 'FAILED', 'a', ended(30)),
+      row('30fa8c1e', 'rows.csv:2', 'FINISHED'),
+      row('40fa8c1e', 'rows.csv:4', 'FINISHED', 'a', ended(9)),
+      row('50fa8c1e', 'rows.csv:2', 'FINISHED', 'b'),
+      row('60fa8c1e', 'rows.csv:5', 'FINISHED', 'a'),
+      row('70fa8c1e', 'scans/a.pdf', 'FINISHED', 'c', ended(1)),
+      row('80fa8c1e', 'scans/b.pdf', 'RUNNING', 'c'),
+      row('90fa8c1e', 'a.pdf', 'FINISHED', 'd'),
+      row('a0fa8c1e', 'b.pdf', 'FINISHED', 'd'),
     ]);
-    const rows = (await list()).slice(1).map((line) => line.replace(/ {2,}\S+$/, '').replace(/ {2,}/g, ' '));
-    expect(rows).toEqual([
-      '70fa8c1e FINISHED invoice: rows.csv:3',
-      '60fa8c1e FINISHED invoice: rows.csv:5 and 2 more',
-      '50fa8c1e FINISHED invoice: rows.csv:2',
-      '30fa8c1e FINISHED invoice: rows.csv:2',
-      '20fa8c1e FAILED invoice: rows.csv:3',
+    expect(await list()).toEqual([
+      'ID        STATUS    NAME                             DURATION  AGE',
+      '          FINISHED  invoice: 2/2 finished                      now',
+      '          RUNNING   invoice: scans/, 1/2 finished              now',
+      '          FAILED    invoice: rows.csv, 3/4 finished  1m 30s    1m',
+      '50fa8c1e  FINISHED  invoice: rows.csv:2                        now',
+      '30fa8c1e  FINISHED  invoice: rows.csv:2                        now',
     ]);
-    expect((await history()).stderr).toBe('7 of 7 runs; for a line each, add --limit 7\n');
-    expect(await list('--limit', '7')).toHaveLength(8);
-    expect(await list('--status', 'finished')).toHaveLength(7);
-    expect(await list('-o', 'id')).toHaveLength(7);
+    expect((await history()).stderr).toBe('10 of 10 runs; for each, add --limit 10\n');
+    expect(await list('--limit', '10')).toHaveLength(11);
+    expect(await list('--status', 'finished')).toHaveLength(9);
+    expect(await list('-o', 'id')).toHaveLength(10);
   });
 
   const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
@@ -220,7 +223,7 @@ describe('history: the runs that are listed', () => {
 
   test('a status that is not final is said to be as last recorded', async () => {
     const note = (flags = '') =>
-      `Each status is as last recorded; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
+      `As last recorded; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
     const { history } = past(RUNS);
     expect((await history()).stderr).toBe(note());
     expect((await history(['--profile', 'p'])).stderr).toBe(note('--profile p '));

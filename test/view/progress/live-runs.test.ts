@@ -130,7 +130,7 @@ order-1        FINISHED  4/4    v1                              26s
   test('watch --timeout: the last line says when the waiting stopped', async () => {
     const { stderr, exitCode } = await watch([FIRST, 'order-1', '--timeout', '1s'], {}, ['order-1']);
     expect(exitCode).toBe(8);
-    expect(stderr).toMatch(/2 runs: 1 FINISHED, 1 RUNNING; stopped waiting after [\d.]+s\nTo watch it: /);
+    expect(stderr).toMatch(/2 runs: 1 FINISHED, 1 RUNNING; stopped after [\d.]+s\nTo watch it: /);
   });
 
   test('a run that is not found has a color', async () => {
