@@ -223,7 +223,8 @@ describe('history: recording and listing runs', () => {
     const { env, file } = await startHistorySandbox();
     mkdirSync(join(file, '..'), { recursive: true });
     const whole = { id: 'whole', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [], status: 'FAILED' };
-    const records = [whole, { ...whole, id: 'a', status: 5 }, { ...whole, id: 'b', inputs: [{}] }];
+    const invalid = [{ status: 5 }, { inputs: [{}] }, { batch: 5 }];
+    const records = [whole, ...invalid.map((member, index) => ({ ...whole, id: `${index}`, ...member }))];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     expect(await listHistory(env)).toMatchObject([{ id: 'whole' }]);
   });

@@ -185,21 +185,22 @@ describe('history: the runs that are listed', () => {
       row('60fa8c1e', 'rows.csv:5', 'FINISHED', 'a'),
       row('70fa8c1e', 'scans/a.pdf', 'FINISHED', 'c', ended(1)),
       row('80fa8c1e', 'scans/b.pdf', 'RUNNING', 'c'),
+      row('b0fa8c1e', 'scans/c.pdf', 'FAILED', 'c'),
       row('90fa8c1e', 'a.pdf', 'FINISHED', 'd'),
       row('a0fa8c1e', 'b.pdf', 'FINISHED', 'd'),
     ]);
     expect(await list()).toEqual([
       'ID        STATUS    NAME                             DURATION  AGE',
       '          FINISHED  invoice: 2/2 finished                      now',
-      '          RUNNING   invoice: scans/, 1/2 finished              now',
+      '          RUNNING   invoice: scans/, 1/3 finished              now',
       '          FAILED    invoice: rows.csv, 3/4 finished  1m 30s    1m',
       '50fa8c1e  FINISHED  invoice: rows.csv:2                        now',
       '30fa8c1e  FINISHED  invoice: rows.csv:2                        now',
     ]);
-    expect((await history()).stderr).toBe('10 of 10 runs; for each, add --limit 10\n');
-    expect(await list('--limit', '10')).toHaveLength(11);
+    expect((await history()).stderr).toBe('11 of 11 runs; for each, add --limit 11\n');
+    expect(await list('--limit', '11')).toHaveLength(12);
     expect(await list('--status', 'finished')).toHaveLength(9);
-    expect(await list('-o', 'id')).toHaveLength(10);
+    expect(await list('-o', 'id')).toHaveLength(11);
   });
 
   const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
