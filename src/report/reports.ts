@@ -14,9 +14,14 @@ import { REPORT_START, renderJson } from './json.js';
 import { renderJunit } from './junit.js';
 import { githubReports, renderMarkdown } from './markdown.js';
 
-const RENDERERS: Readonly<
-  Record<(typeof FILE_FORMATS)[number], (result: CommandResult) => Iterable<string | Uint8Array>>
-> = { junit: renderJunit, markdown: renderMarkdown, json: renderJson, html: renderPage };
+type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
+
+const RENDERERS: Readonly<Record<(typeof FILE_FORMATS)[number], Renderer>> = {
+  junit: renderJunit,
+  markdown: renderMarkdown,
+  json: renderJson,
+  html: renderPage,
+};
 
 /** Opens all requested reports, or none. Throws UsageError with every problem. */
 export async function openReports(requested: readonly string[], context: Context): Promise<Report[]> {
@@ -48,7 +53,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
-  const [, render] = Object.entries(RENDERERS).find(([name]) => name === kind) ?? [];
+  const [, render] = Object.entries(RENDERERS).find(([format]) => format === kind) ?? [];
   if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));

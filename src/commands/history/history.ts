@@ -30,10 +30,7 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
 }
 
 /** A run of the history, with the name of its workflow in the profile. */
-type ListedRun = PastRun & {
-  workflowName: string | undefined;
-  page: string | undefined;
-};
+type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
@@ -58,14 +55,10 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   // Who selects runs wants to see each of them.
   const isGrouped = isText && !flags.limit && !status;
   const groups = groupRuns(wanted, isGrouped).slice(0, limit);
-  const runs = groups.map((group) => {
+  const runs = groups.map((group): ListedRun => {
     const run = lineOf(group);
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
-    return {
-      ...run,
-      workflowName: nameOf(run.workflow),
-      page: pageOf(run.id),
-    };
+    return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
   const layout = await openLayout(flags.color, context);
   // No other run in the whole history has the same beginning.
@@ -157,7 +150,7 @@ const MAX_NAMED = 10;
 
 /** Returns the command that shows the first runs that may have ended since, all at one service; undefined if there are none. */
 function statusCommand(
-  runs: readonly PastRun[],
+  runs: readonly ListedRun[],
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
