@@ -218,6 +218,7 @@ describe('--reject', () => {
       const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
       expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
       expect(result.stderr).toContain(`| The sandbox rejects all inputs (--reject ${status}).`);
+      expect(result.stderr).not.toContain('--workflow-id-field');
       expect(result.stderr.match(/POST/g)?.length).toBe(requests);
       const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
       await runCli(['run', ...LABELLED], { env, clock });
