@@ -62,7 +62,7 @@ function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Ro
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 
-/** Leaves out optional columns, then narrows the widest ones, until a line has at most `width` columns. */
+/** Leaves out optional columns, then narrows what is wide of them, then the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
@@ -71,9 +71,11 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   const shown = columns.filter((column) => kept.has(column));
   while (lineWidth(shown.map((column) => column.width)) > width) {
-    const widest = shown.reduce((one, other) => (other.width > one.width ? other : one));
-    if (widest.width <= MIN_WIDTH) break;
-    shown[shown.indexOf(widest)] = { ...widest, width: widest.width - 1 };
+    const wide =
+      shown.find(({ isOptional, width }) => isOptional && width > ENOUGH_WIDTH) ??
+      shown.reduce((one, other) => (other.width > one.width ? other : one));
+    if (wide.width <= MIN_WIDTH) break;
+    shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }
   return shown;
 }

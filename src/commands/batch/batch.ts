@@ -133,7 +133,7 @@ async function sendRows(
   try {
     table = await run.prepare();
     if (table !== undefined) {
-      await validateDecisions(plan, log.rows, file);
+      await validateDecisions(plan, log, file);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }

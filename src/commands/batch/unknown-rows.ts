@@ -2,6 +2,7 @@
 
 import { throwProblems, UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
+import type { Log } from '../../runs/log/log.js';
 import { readEvents } from '../../runs/log/log-file.js';
 import {
   type Again,
@@ -11,7 +12,6 @@ import {
   type RowSelection,
   shownState,
 } from '../../runs/log/reduce.js';
-import type { RowStates } from '../../runs/log/row-states.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { EXAMPLE_ID } from '../shared/flags.js';
 import type { Adoption } from '../shared/record-file.js';
@@ -77,13 +77,16 @@ function parseRowSelection(text: string): RowSelection | undefined {
  */
 export async function validateDecisions(
   { adoptions, resendUnknown, retryFailed }: Decisions,
-  rows: RowStates,
+  { rows, recorded }: Pick<Log, 'rows' | 'recorded'>,
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
   const reject = (flag: string, row: number, expected: string) => {
     const word = rows.isGone(row) ? 'gone' : wordOf(shownState(rows.state(row)));
-    problems.push(`${flag}: row ${row} is ${word}, not ${expected}`);
+    const isRow = recorded.keys.get(row) !== undefined;
+    problems.push(
+      `${flag}: ${isRow ? `row ${row} is ${word}, not ${expected}` : `no row ${row} is recorded`}`,
+    );
   };
   const checkRows = (flag: string, selection: RowSelection, again: Again, expected: string) => {
     for (const [first, last] of selection === 'all' ? [] : selection)

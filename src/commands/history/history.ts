@@ -68,7 +68,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const notes: string[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
   if (isText && !quiet && runs.length < wanted.length)
-    notes.push(`${groups.flat().length} of ${wanted.length} runs; for each, add --limit ${wanted.length}`);
+    notes.push(
+      `${groups.flat().length} of ${wanted.length} runs; to list each, add --limit ${wanted.length}`,
+    );
   const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
   if (command !== undefined) notes.push('As last recorded; to ask the service:');
   const lines = wrapLines(notes, stderr.columns);

@@ -195,7 +195,7 @@ export function matchRows(
       if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
-        : `is new, and row ${before} is gone: it may be that row, changed; --label tells changed rows from new ones`;
+        : `is new, and row ${before} is gone: it may be that row, changed; a --label that no two rows share tells changed rows from new ones`;
       held.set(numberAt(at), why);
       heldKeys.add(key);
     }
@@ -207,11 +207,12 @@ export function matchRows(
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   function goneRows(): number[] {
     if (completed === undefined) return [];
-    return recordedRows((row) => {
-      const state = stateOf(row);
-      const isKept = state === 'held' || !hasNoRun(state);
-      return isKept && !isFound(row) && isInRanges(row, completed.rows);
-    });
+    return recordedRows((row) => isKept(row) && !isFound(row) && isInRanges(row, completed.rows));
+  }
+
+  function isKept(row: number): boolean {
+    const state = stateOf(row);
+    return state === 'held' || !hasNoRun(state);
   }
 
   /** Returns the rows by where they were in the last completed command. */
@@ -226,15 +227,15 @@ export function matchRows(
   }
 
   /**
-   * Returns the rows that are there. While the content of a row is not known, no row counts as gone: it may be the one that
-   * has changed.
+   * Returns the rows that are there. While the content of a row is not known, no row that must not be replaced unnoticed
+   * counts as gone: it may be the one that has changed.
    */
   function foundRows(): RowRanges {
     const isUndecided = [...unreadable].some((at) => {
       const row = numberAt(at);
       return keys.get(row) === undefined || hasNoRun(stateOf(row));
     });
-    const before = isUndecided && completed !== undefined ? [...rowsOf(completed)] : [];
+    const before = isUndecided && completed !== undefined ? [...rowsOf(completed)].filter(isKept) : [];
     const rows = new Float64Array(numbers.length + before.length);
     rows.set(numbers);
     rows.set(before, numbers.length);

@@ -291,7 +291,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,5', 'D,4'));
     const held = await run();
-    expect(held.stderr).toContain('2 finished, 1 held; 2 gone');
+    expect(held.stderr).toContain('2 finished, 1 held; 2 gone (changed or removed)');
     expect(held.stderr).toContain('rows.csv:3 (B)');
     expect(sent).toHaveLength(4);
     expect((await run()).exitCode).toBe(3);
@@ -302,7 +302,9 @@ describe('batch --rows: tables that change', () => {
     const { run, sent, write } = await prepareTable(table('A,1', 'A,2', 'B,3'), '--label', 'customer');
     await run();
     write(table('A,1', 'A,2', 'C,4'));
-    expect((await run()).stderr).toContain('1 held');
+    const { stderr } = await run();
+    expect(stderr).toContain('1 held');
+    expect(stderr).toContain('a --label that no two rows share tells changed rows from new ones');
     expect(sent).toHaveLength(3);
   });
 
@@ -397,6 +399,16 @@ describe('batch --rows: tables that change', () => {
     expect(sent).toHaveLength(2);
   });
 
+  test('batch: a corrected row is no longer listed as invalid, also while another row is', async () => {
+    const { run, sent, write } = await prepareTable('a:=\n1\nx\ny\n');
+    expect((await run()).stderr).toContain('3 rows: 1 finished, 2 invalid');
+    write('a:=\n1\n2\ny\n');
+    const second = await run();
+    expect(second.stderr).toContain('3 rows: 2 finished, 1 invalid; 1 gone');
+    expect(second.stderr).not.toContain('a:=x');
+    expect(sent).toEqual(['{"a":1}', '{"a":2}']);
+  });
+
   test('batch: white space of JSON, the order of columns and the name of a document are not content', async () => {
     const { wfr, sent } = await startCountingService();
     const cwd = folderWith({ 'a.pdf': 'A', 'rows.jsonl': '{"o":{"a":1},"scan":{"$document":"a.pdf"}}\n' });
@@ -481,6 +493,10 @@ describe('batch: settling rows', () => {
     state.answerOf = () => 'finish';
     expect((await run('--retry-failed', '2,4')).exitCode).toBe(3);
     expect(sent).toHaveLength(5);
+    expect(await run('--retry-failed', '5')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--retry-failed: no row 5 is recorded'),
+    });
     expect(await run('--retry-failed', '2')).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('--retry-failed: row 2 is finished, not failed, rejected or lost'),

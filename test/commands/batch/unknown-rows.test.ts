@@ -259,7 +259,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const { exitCode, stderr } = await run('--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt 4=y: row 4 is waiting, not unknown');
-    expect(stderr).toContain('--adopt 99=z: row 99 is waiting, not unknown');
+    expect(stderr).toContain('--adopt 99=z: no row 99 is recorded');
     expect(requests).toEqual([]);
     expect(eventNamesByRow(path)).toEqual(before);
   });
@@ -380,7 +380,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
     expect(stderr).toContain('--resend-unknown: row 3 is finished, not unknown');
     const far = await run('--resend-unknown', '1,7-999999999999');
     expect(far.exitCode).toBe(2);
-    expect(far.stderr).toContain('--resend-unknown: row 7 is waiting, not unknown');
+    expect(far.stderr).toContain('--resend-unknown: no row 7 is recorded');
     expect(far.stderr.split('\n').length).toBeLessThan(30);
     expect(requests).toEqual([]);
   });

@@ -197,7 +197,7 @@ describe('history: the runs that are listed', () => {
       '50fa8c1e  FINISHED  invoice: rows.csv:2                        now',
       '30fa8c1e  FINISHED  invoice: rows.csv:2                        now',
     ]);
-    expect((await history()).stderr).toBe('11 of 11 runs; for each, add --limit 11\n');
+    expect((await history()).stderr).toBe('11 of 11 runs; to list each, add --limit 11\n');
     expect(await list('--limit', '11')).toHaveLength(12);
     expect(await list('--status', 'finished')).toHaveLength(9);
     expect(await list('-o', 'id')).toHaveLength(11);

@@ -17,16 +17,20 @@ const failed = (row: number, message: string) => [
   { event: 'ended', row, run: { id: `run-${row}`, status: 'FAILED', output: null, error: { message } } },
 ];
 
+/** Returns a folder with these files, and with out.jsonl, which has these events. */
+function folderOf(events: readonly (object | string)[], files: Record<string, string | Buffer> = {}): string {
+  const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+  const lines = [head, ...events].map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
+  return folderWith({ ...files, 'out.jsonl': `${lines.join('\n')}\n` });
+}
+
 /** Runs `wfr results` on a file with these events, in a folder with these files. */
 function results(
   events: readonly (object | string)[],
   files: Record<string, string | Buffer>,
   ...args: string[]
 ) {
-  const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
-  const lines = [head, ...events].map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
-  const cwd = folderWith({ ...files, 'out.jsonl': `${lines.join('\n')}\n` });
-  return runCli(['results', 'out.jsonl', ...args], { cwd });
+  return runCli(['results', 'out.jsonl', ...args], { cwd: folderOf(events, files) });
 }
 
 const records = (csv: string) => parse(csv, { columns: true, bom: true }) as Record<string, string>[];
@@ -122,25 +126,26 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
+  test('results --get: a narrow window cuts the messages before the rows, and leaves them out where it has no room', async () => {
+    const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected');
+    const cwd = folderOf([{ ...event, label: 'customers.csv:3 (Bad GmbH)' }, ...more]);
+    const lines = async (columns: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
+      const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+      return stdout.split('\n');
+    };
+    expect(await lines(60)).toContain('customers.csv:3 (Bad GmbH)  failed   The totals do not matc…');
+    expect(await lines(56)).toContain('customers.csv:3 (Bad GmbH)  failed');
+  });
+
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
-    const cwd = folderWith({
-      'out.jsonl': [
-        { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' },
-        ...[2, 3].flatMap((row) => [
-          {
-            event: 'intent',
-            row,
-            label: `${row === 3 ? table : 't.csv'}:${row} (ACME)`,
-            digest: '0123456789abcdef',
-          },
-          { event: 'accepted', row, id: `run-${row}` },
-          { event: 'ended', row, run: { id: `run-${row}`, status: 'FINISHED', output: { total: row } } },
-        ]),
-        { event: 'table', rows: 2 },
-      ]
-        .map((event) => `${JSON.stringify(event)}\n`)
-        .join(''),
-    });
+    const cwd = folderOf([
+      ...[2, 3].flatMap((row) => {
+        const [intent, ...more] = finished(row, `{"total":${row}}`) as object[];
+        return [{ ...intent, label: `${row === 3 ? table : 't.csv'}:${row} (ACME)` }, ...more];
+      }),
+      { event: 'table', rows: 2 },
+    ]);
     const args = ['results', 'out.jsonl', '--get', '/total'];
     return runCli(args, { cwd, env, terminal: columns, stdoutTerminal: columns });
   };
