@@ -126,16 +126,12 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
-  test('results --get: a narrow window cuts the messages before the rows, and leaves them out where it has no room', async () => {
+  test('results --get: a narrow window cuts the messages before the names of rows', async () => {
     const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected');
     const cwd = folderOf([{ ...event, label: 'customers.csv:3 (Bad GmbH)' }, ...more]);
-    const lines = async (columns: number) => {
-      const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
-      const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
-      return stdout.split('\n');
-    };
-    expect(await lines(60)).toContain('customers.csv:3 (Bad GmbH)  failed   The totals do not matc…');
-    expect(await lines(56)).toContain('customers.csv:3 (Bad GmbH)  failed');
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
+    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    expect(stdout).toContain('\ncustomers.csv:3 (Bad GmbH)  failed   The totals do not matc…\n');
   });
 
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
