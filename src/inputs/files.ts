@@ -8,7 +8,7 @@ import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, UsageError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { isInside, readFromStart, realPathOf, resolvePath } from '../platform/files.js';
+import { isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
@@ -270,7 +270,7 @@ export async function assertReadable(
     });
     assertInside(target, path, within);
   }
-  const stats = mustReread ? await promises.stat(absolute).catch(() => undefined) : undefined;
+  const stats = mustReread ? await statOf(absolute) : undefined;
   if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
     throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,

@@ -1,9 +1,8 @@
 /** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
-import { promises } from 'node:fs';
 import { dirname } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type NamedFile, resolvePath } from '../platform/files.js';
+import { type NamedFile, resolvePath, statOf } from '../platform/files.js';
 import type { Input, Part, Source } from '../service/body.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import {
@@ -173,9 +172,7 @@ function openResolver(
     const absolute = isStdin ? path : await assertReadable(path, paths, mustReread, context);
     if (!isStdin) files.push({ name: raw, path: absolute, isWritten: false });
     if (kind === 'document') return readDocument(segment, paths, raw);
-    const identity = isStdin
-      ? undefined
-      : await promises.stat(absolute, { bigint: true }).catch(() => undefined);
+    const identity = isStdin ? undefined : await statOf(absolute);
     const bytes = await readBytes(path, paths, context);
     if (identity !== undefined) opened.push(createFileSource(absolute, path, identity));
     const text = decodeUtf8(bytes);

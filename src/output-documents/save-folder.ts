@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { UsageError } from '../errors.js';
 import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
-import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
+import { absolutePath, createFile, lstatOf, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { errorCode, OutputError, systemError, throwAsUsageError } from '../platform/system-error.js';
 import type { JsonPath } from '../text/json/json-file.js';
@@ -125,8 +125,7 @@ async function giveName(hidden: string, path: string, context: Context): Promise
   } catch (error) {
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
-    const stats = await promises.lstat(path).catch(() => undefined);
-    if (stats !== undefined) throw systemError('EEXIST');
+    if ((await lstatOf(path)) !== undefined) throw systemError('EEXIST');
     return renameFile(hidden, path, context);
   }
   await promises.rm(hidden);
@@ -134,7 +133,7 @@ async function giveName(hidden: string, path: string, context: Context): Promise
 
 /** Returns whether a regular file has exactly these bytes. */
 async function hasContent(path: string, file: FileToSave): Promise<boolean> {
-  const stats = await promises.lstat(path).catch(() => undefined);
+  const stats = await lstatOf(path);
   if (stats?.isFile() !== true) return false;
   const handle = await promises.open(path, 'r');
   try {

@@ -1,5 +1,5 @@
 /** Paths, files and folders of the file system. */
-import { promises } from 'node:fs';
+import { type BigIntStats, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { throwProblems, UsageError } from '../errors.js';
@@ -62,6 +62,16 @@ export async function mkdirp(path: string, mode?: number): Promise<void> {
 export function throwForPathBelow(error: unknown): never {
   if (errorCode(error) !== 'EEXIST') throw error;
   throw systemError('ENOTDIR');
+}
+
+/** Returns what is at a path, at the end of links; undefined where nothing can be found. */
+export function statOf(path: string): Promise<BigIntStats | undefined> {
+  return promises.stat(path, { bigint: true }).catch(() => undefined);
+}
+
+/** Returns what is at a path, of a link itself; undefined where nothing can be found. */
+export function lstatOf(path: string): Promise<Stats | undefined> {
+  return promises.lstat(path).catch(() => undefined);
 }
 
 /** Returns whether a path, relative to `base`, is that of an existing file. */
@@ -203,10 +213,10 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
  * anything else, such as a device or a folder.
  */
 async function findIdentity(path: string, links = 0): Promise<string | undefined> {
-  const stats = await promises.stat(path, { bigint: true }).catch(() => undefined);
+  const stats = await statOf(path);
   if (stats !== undefined) return stats.isFile() ? fileId(stats) : undefined;
   const link = links < MAX_LINKS ? await promises.readlink(path).catch(() => undefined) : undefined;
   if (link !== undefined) return findIdentity(resolve(dirname(path), link), links + 1);
-  const folder = await promises.stat(dirname(path), { bigint: true }).catch(() => undefined);
+  const folder = await statOf(dirname(path));
   return folder === undefined ? path : `${fileId(folder)}/${basename(path)}`;
 }

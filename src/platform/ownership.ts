@@ -6,7 +6,7 @@ import { promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
-import { assertOpenedAt, MAX_LINKS } from './files.js';
+import { assertOpenedAt, lstatOf, MAX_LINKS } from './files.js';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
@@ -22,7 +22,7 @@ type UserId = number | undefined;
  */
 export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
-  const stats = await promises.lstat(path).catch(() => undefined);
+  const stats = await lstatOf(path);
   if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
   if (stats?.isDirectory() === false) return `${path} is not a folder`;
   if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
@@ -72,7 +72,7 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
   for (const [index, name] of names.entries()) {
     const folder = resolved;
     resolved = join(folder, name);
-    const stats = await promises.lstat(resolved).catch(() => undefined);
+    const stats = await lstatOf(resolved);
     if (stats === undefined) return join(folder, ...names.slice(index));
     if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
     const isLink = stats.isSymbolicLink();

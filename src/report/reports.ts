@@ -5,7 +5,7 @@ import { collectUsageErrors, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
-import { assertDistinctFiles, type NamedFile } from '../platform/files.js';
+import { assertDistinctFiles, type NamedFile, statOf } from '../platform/files.js';
 import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
 import { openDestination, type Report } from './destination.js';
 import { type FILE_FORMATS, REPORT_CHOICES } from './formats.js';
@@ -84,9 +84,8 @@ export async function writeErrorReports(
 
 /** Returns whether nothing is lost but an earlier report. */
 async function mayReplace(path: string): Promise<boolean> {
-  const stats = await promises.stat(path).catch(() => undefined);
   // Opening a pipe would wait for its writer.
-  if (stats?.isFile() !== true) return true;
+  if ((await statOf(path))?.isFile() !== true) return true;
   const handle = await promises.open(path);
   const { bytesRead, buffer } = await handle
     .read({ length: REPORT_START.length })

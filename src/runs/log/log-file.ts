@@ -6,6 +6,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
+import { statOf } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
 import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './events.js';
@@ -46,7 +47,7 @@ export function readEvents(path: string, name: string, onEvent: (event: ReadEven
 
 /** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */
 export async function assertRegularFile(path: string): Promise<void> {
-  const found = await promises.stat(path).catch(() => undefined);
+  const found = await statOf(path);
   if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
 }
 

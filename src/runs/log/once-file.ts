@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { BatchFileError } from '../../errors.js';
-import { createFile } from '../../platform/files.js';
+import { createFile, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
@@ -29,11 +29,7 @@ export function createOnceFile(options: OwnedFileOptions, target: OnceTarget): P
 
 async function createMissing({ path, clock, uid }: OwnedFileOptions, target: OnceTarget): Promise<void> {
   const resolved = await resolveTrusted(path, uid);
-  const isThere = await promises.lstat(path).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return;
+  if ((await lstatOf(path)) !== undefined) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
   await createWhole(resolved, lines);
