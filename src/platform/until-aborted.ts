@@ -1,15 +1,20 @@
+/** Calls `action` when a signal aborts, or at once if it has, unless the returned function is called first. */
+export function onAbort(signal: AbortSignal, action: () => void): () => void {
+  signal.addEventListener('abort', action, { once: true });
+  if (signal.aborted) action();
+  return () => signal.removeEventListener('abort', action);
+}
+
 /** Settles like the promise, or rejects with the signal's reason as soon as it aborts. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   promise.catch(() => {});
-  let abort = () => {};
+  let cancel = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
+    cancel = onAbort(signal, () => reject(signal.reason));
   });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    cancel();
   }
 }

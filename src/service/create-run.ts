@@ -2,6 +2,7 @@
 
 import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
+import { onAbort } from '../platform/until-aborted.js';
 import { formatUtc, listFirst } from '../text/quantity.js';
 import { createTriggerBody, type Input, type TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
@@ -234,15 +235,11 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
     events.awaitingId(ms, received);
     cancel = clock.after(ms, abort);
   };
-  signal.addEventListener('abort', onSignal, { once: true });
-  second.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) onSignal();
+  const stopListening = [onAbort(signal, onSignal), onAbort(second, abort)];
   return {
     signal: controller.signal,
     end() {
-      cancel();
-      signal.removeEventListener('abort', onSignal);
-      second.removeEventListener('abort', abort);
+      for (const stop of [cancel, ...stopListening]) stop();
     },
   };
 }

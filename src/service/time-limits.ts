@@ -1,6 +1,7 @@
 /** The time limits of one request, and time without the periods in which the process was stopped. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../platform/context.js';
+import { onAbort } from '../platform/until-aborted.js';
 import { NetworkError, type NetworkFault } from './errors.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
@@ -9,10 +10,8 @@ export type Deadline = ReturnType<typeof startDeadline>;
 /** `host`, as `name:port`, is the one that errors name. */
 export function startDeadline(host: string, outer: AbortSignal, clock: Clock) {
   const controller = new AbortController();
-  const forward = () => controller.abort(outer.reason);
   // AbortSignal.any would leave a reference on the long-lived outer signal after every request.
-  outer.addEventListener('abort', forward, { once: true });
-  if (outer.aborted) forward();
+  const stopForwarding = onAbort(outer, () => controller.abort(outer.reason));
   let cancel = () => {};
   /** Aborts now. */
   const expire = (fault: NetworkFault, after: number) =>
@@ -30,7 +29,7 @@ export function startDeadline(host: string, outer: AbortSignal, clock: Clock) {
     },
     end() {
       cancel();
-      outer.removeEventListener('abort', forward);
+      stopForwarding();
     },
   };
 }
