@@ -124,6 +124,13 @@ export class InputError extends UsageError {
   }
 }
 
+/** Returns what handles the error of a file that is no input: it throws UsageError, with texts around the message. */
+export function rewordInputError(before: string, after = '') {
+  return (error: unknown): never => {
+    throw error instanceof InputError ? new UsageError(before + error.message + after) : error;
+  };
+}
+
 /** The results file or the table of a batch cannot be used: unreadable, or not the one the batch was started with. */
 export class BatchFileError extends UsageError {}
 

@@ -4,7 +4,7 @@
  */
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { InputError, UsageError, WfrError } from '../errors.js';
+import { rewordInputError, UsageError, WfrError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
@@ -209,17 +209,13 @@ async function readTokenFile(
     const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
     if (stats.isFile()) assertOwn(name, stats, uid, harm);
   };
-  try {
-    const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
-    return stripByteOrderMark(bytes)
-      .toString()
-      .replace(/\r?\n$/, '');
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    // The message names the file; only a profile needs to be named besides.
-    const setBy = location.source.kind === 'profile' ? ` (${formatTokenSource(location)})` : '';
-    throw new UsageError(`the access token cannot be read: ${error.message}${setBy}`);
-  }
+  // The message names the file; only a profile needs to be named besides.
+  const setBy = location.source.kind === 'profile' ? ` (${formatTokenSource(location)})` : '';
+  const reading = readBytes(location.path, { base: context.cwd, checkOwner }, context);
+  const bytes = await reading.catch(rewordInputError('the access token cannot be read: ', setBy));
+  return stripByteOrderMark(bytes)
+    .toString()
+    .replace(/\r?\n$/, '');
 }
 
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */

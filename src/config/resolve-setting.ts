@@ -1,6 +1,6 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import { dirname } from 'node:path';
-import { collectUsageErrors, InputError, UsageError } from '../errors.js';
+import { collectUsageErrors, rewordInputError, UsageError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
@@ -99,9 +99,8 @@ export async function readSettingFile(
   const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
   if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
   const { context } = sources;
-  const bytes = await readBytes(path, { base: context.cwd }, context).catch((error) => {
-    throw error instanceof InputError ? new UsageError(`${name}: ${error.message}`) : error;
-  });
+  const reading = readBytes(path, { base: context.cwd }, context);
+  const bytes = await reading.catch(rewordInputError(`${name}: `));
   return { name, path, bytes };
 }
 

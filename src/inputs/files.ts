@@ -6,7 +6,7 @@ import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, extname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
-import { BatchFileError, InputError, UsageError, WfrError } from '../errors.js';
+import { BatchFileError, InputError, rewordInputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
@@ -88,9 +88,7 @@ interface RowsFile {
  * throws BatchFileError, also if the file was written since it was opened, and the reason of `signal` once that is aborted.
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
-  return openRereadable(path, context, signal).catch((error) => {
-    throw error instanceof InputError ? new UsageError(`--rows ${error.message}`) : error;
-  });
+  return openRereadable(path, context, signal).catch(rewordInputError('--rows '));
 }
 
 async function openRereadable(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
