@@ -13,13 +13,18 @@ export interface JsonColors {
 }
 
 /** Formats valid JSON (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
-export function formatJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(json, true, colors);
+export function* formatJson(
+  json: Uint8Array,
+  colors?: JsonColors,
+  isIndented = true,
+): Generator<Buffer, void, void> {
+  const position = { offset: 0, depth: 0, isInString: false };
+  while (position.offset < json.length) yield formatChunk(json, position, isIndented, colors);
 }
 
 /** Formats valid JSON (UTF-8) on one line, with a line feed at the end; yields chunks. */
 export function compactJson(json: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
-  return format(json, false, colors);
+  return formatJson(json, colors, false);
 }
 
 const CHUNK_SIZE = 128 * 1024;
@@ -53,15 +58,6 @@ for (const [kind, characters] of ['', ' \t\r\n', '{[', '}]', ',', ':', '"'].entr
  */
 const SPECIAL = new Uint8Array(256);
 for (const byte of [HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3]) SPECIAL[byte] = 1;
-
-function* format(
-  json: Uint8Array,
-  isIndented: boolean,
-  colors: JsonColors | undefined,
-): Generator<Buffer, void, void> {
-  const position = { offset: 0, depth: 0, isInString: false };
-  while (position.offset < json.length) yield formatChunk(json, position, isIndented, colors);
-}
 
 /**
  * Returns the next chunk, and moves the position behind it. Tokens are copied in its own loops, and its functions capture
