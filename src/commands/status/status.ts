@@ -110,7 +110,7 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   const room = layout.width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, layout.width - LABEL_WIDTH);
   let json = '';
   for (const piece of run.status === 'FINISHED' ? compactJson(outputOf(run)) : []) {
-    json += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
+    json += piece.toString();
     if (json.length > 2 * room) break;
   }
   const characters = [...json.trimEnd()];
