@@ -84,11 +84,6 @@ export function countWords(
   return [...sums].filter(([, sum]) => sum > 0);
 }
 
-/** Returns the exit of an error that ended a command. */
-export function exitOfError(error: Pick<Facts, 'code' | 'isLost' | 'signal'>): Exit {
-  return error.signal ?? STATES[stateOfError(error)].exit;
-}
-
 /** Runs that are listed at most for programs. */
 export const MAX_LISTED_RUNS = 1_000;
 
@@ -137,6 +132,11 @@ export function endOf(status: string | undefined): EndState | undefined {
 /** Returns the exit for one run or row. */
 export function exitOf({ state, error }: Pick<Outcome, 'state' | 'error'>): Exit {
   return error?.signal ?? STATES[state].exit;
+}
+
+/** Returns the exit of an error that ended a command. */
+export function exitOfError(error: Facts): Exit {
+  return exitOf({ state: stateOfError(error), error });
 }
 
 /** Returns `failed` for a run that ended without success, `unsettled` for any other state but success. */
