@@ -57,7 +57,7 @@ function whyWithheld(sources: ServiceSources): string | undefined {
   const { profile } = sources;
   const baseUrl = resolveSetting('baseUrl', sources);
   if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
-  const { origin } = parseUrl(profile.settings.baseUrl ?? '') ?? {};
+  const { origin } = parseUrl(profile.settings.baseUrl) ?? {};
   return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
 }
 
@@ -101,7 +101,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
 
 /** Returns whether the service requires a token: one on this machine does not. */
 export function needsToken(sources: ServiceSources): boolean {
-  const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text ?? '') ?? {};
+  const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text) ?? {};
   return sources.flags.token !== false && !isLoopback(hostname);
 }
 

@@ -74,11 +74,7 @@ export function isOn(setting: RawSetting | undefined): boolean {
 
 /** Returns whether the origin of a base URL is not the profile's, so that the profile's token must not be sent to it. */
 export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile | undefined): boolean {
-  return originOf(baseUrl?.text) !== originOf(profile?.settings.baseUrl);
-}
-
-function originOf(url = ''): string | undefined {
-  return parseUrl(url)?.origin;
+  return parseUrl(baseUrl?.text)?.origin !== parseUrl(profile?.settings.baseUrl)?.origin;
 }
 
 /** The content of a file that a setting names. */

@@ -1,7 +1,7 @@
 /** URLs, host names and UUIDs (RFC 9562) as text, and the rules for the base URL of the service. */
 
-/** Parses a URL, relative to `base` if given; undefined if it is invalid. URL.parse requires Node 22. */
-export function parseUrl(text: string, base?: string): URL | undefined {
+/** Parses a URL, relative to `base` if given; undefined if there is none, or it is invalid. URL.parse requires Node 22. */
+export function parseUrl(text = '', base?: string): URL | undefined {
   return URL.canParse(text, base) ? new URL(text, base) : undefined;
 }
 

@@ -206,7 +206,7 @@ async function aliases({ flags }: Cursor, context: Context): Promise<readonly Ca
 
 async function pastRuns({ text, flags, operands }: Cursor, context: Context): Promise<readonly Candidate[]> {
   const profile = await profileOf(flags, context);
-  const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text ?? '')?.href;
+  const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text)?.href;
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
