@@ -3,7 +3,12 @@
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  */
 import { InputError } from '../errors.js';
-import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
+import {
+  type Parameter,
+  type Parameters,
+  type ParameterType,
+  RESTRICTED_NAME,
+} from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
 import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
@@ -30,12 +35,10 @@ function invalidItem(raw: string, problem: string): InputError {
 /** What the media type of a document follows. */
 const TYPE_SUFFIX = ';type=';
 
-/** A restricted name (RFC 6838, section 4.2). */
-const NAME = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
 /** A parameter (RFC 9110, section 5.6.6), but without a comma, which would end the head of a data URI. */
 const PARAMETER =
   ' *; *([\\w!#$%&\'*+.^`|~-]+=(?:[\\w!#$%&\'*+.^`|~-]+|"(?:[ !#-+\\--[\\]-~]|\\\\[ -+\\--~])*"))';
-const MEDIA_TYPE = new RegExp(`^(${NAME}/${NAME})((?:${PARAMETER})*)$`, 'i');
+const MEDIA_TYPE = new RegExp(`^(${RESTRICTED_NAME}/${RESTRICTED_NAME})((?:${PARAMETER})*)$`);
 /** Characters; with more, the head of a data URI would not be taken for one. */
 const MAX_MEDIA_TYPE = 255;
 

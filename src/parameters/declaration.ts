@@ -21,9 +21,9 @@ export interface Parameter {
 /** By name, in the order of the declaration. */
 export type Parameters = ReadonlyMap<string, Parameter>;
 
-/** A restricted name (RFC 6838, section 4.2). */
-const NAME = '[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}';
-const MEDIA_TYPE = new RegExp(`^${NAME}[/](\\*|${NAME})$`);
+/** The pattern of each half of a media type: a restricted name (RFC 6838, section 4.2). */
+export const RESTRICTED_NAME = '[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}';
+const MEDIA_TYPE = new RegExp(`^${RESTRICTED_NAME}[/](\\*|${RESTRICTED_NAME})$`);
 
 /** Returns the schema of a text. */
 export const textSchema = <S extends Partial<Schema>>(title: string, rest: S = {} as S) =>
