@@ -177,18 +177,16 @@ function isUnset({ values, whyUnset, isProblem }: EffectiveSetting): boolean {
 /** Returns the row of a setting, and those of what it overrides; none where there is nothing to say but its name. */
 function toRows(setting: EffectiveSetting, path: string, { error, dim }: Style) {
   if (isUnset(setting)) return [];
-  const { name, values, whyUnset = 'required', isProblem } = setting;
-  const [, isWorkflow, isParameter] = /^(workflows\.(.*\.parameters\.)?)?/.exec(name) ?? [];
-  const label = (isParameter ? '  ' : '') + name.slice(isWorkflow?.length);
+  const { name, label, values, whyUnset = 'required', isProblem } = setting;
   const shown = values.length > 0 ? values : [{ value: 'not set', source: whyUnset }];
   return shown.map(({ value, source }, index) => {
     const [place, line] = source.split(` in ${path}:`);
     const isDefault = source === 'default';
-    const group: RowGroup = isWorkflow ? 'workflow' : isDefault ? 'default' : 'chosen';
+    const group: RowGroup = label !== undefined ? 'workflow' : isDefault ? 'default' : 'chosen';
     const paint: Paint = isDefault || index > 0 ? dim : isProblem ? error : (text) => text;
     return {
       group,
-      name: index === 0 ? sanitize(label) : '  overrides',
+      name: index === 0 ? sanitize(label ?? name) : '  overrides',
       value: sanitize(value),
       source: sanitize(line === undefined ? `(${place})` : `(${basename(path)}:${line})`),
       paint,
@@ -230,6 +228,8 @@ function createFirstConfig(flags: ServiceFlags, { cwd }: Context): ConfigContent
 
 interface EffectiveSetting {
   name: string;
+  /** What the table calls a workflow, or below it a parameter. */
+  label?: string;
   /** The first one overrides the others. They contain no secret. The source is such as WFR_BASE_URL. */
   values: readonly { value: string; source: string }[];
   whyUnset?: string | undefined;
@@ -308,11 +308,12 @@ function hasUsableBaseUrl(sources: ServiceSources): boolean {
 function workflowSettings(profile: Profile): EffectiveSetting[] {
   const sourceOf = (...place: string[]) => profile.sourceOf('workflows', ...place).name;
   return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => [
-    setting(`workflows.${name}`, id, sourceOf(name)),
+    { ...setting(`workflows.${name}`, id, sourceOf(name)), label: name },
     ...[...parameters.values()].map((parameter) => {
       const key = parameter.name + (parameter.isOptional ? '?' : '');
       const full = `workflows.${name}.parameters.${parameter.name}`;
-      return setting(full, describeParameter(parameter), sourceOf(name, 'parameters', key));
+      const source = sourceOf(name, 'parameters', key);
+      return { ...setting(full, describeParameter(parameter), source), label: `  ${parameter.name}` };
     }),
   ]);
 }
