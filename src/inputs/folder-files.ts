@@ -42,7 +42,7 @@ const WILDCARD = /[*?[]/;
 export async function expandPatterns(paths: readonly string[], context: Context): Promise<string[]> {
   const expanded: string[] = [];
   for (const path of paths) {
-    const isPattern = WILDCARD.test(path) && !(await isFile(resolvePath(path, context), context.cwd));
+    const isPattern = WILDCARD.test(path) && !(await isFile(resolvePath(path, context)));
     const matches = isPattern ? await findMatches(path, context) : [path];
     if (matches.length === 0) throw new UsageError(`${path}: no file matches this pattern`);
     expanded.push(...matches);

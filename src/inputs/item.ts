@@ -2,6 +2,7 @@
  * Parses one input of the command line, or one cell of a table. The separator decides the type, never the value: the
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  */
+import { join } from 'node:path';
 import { InputError } from '../errors.js';
 import {
   type Parameter,
@@ -194,7 +195,7 @@ export async function findFileLikeTexts(items: readonly Item[], cwd: string): Pr
   const warnings: string[] = [];
   for (const { name, raw, separator, value } of items) {
     const path = value.slice(1);
-    if (separator !== '=' || !value.startsWith('@') || !isPlainPath(path) || !(await isFile(path, cwd)))
+    if (separator !== '=' || !value.startsWith('@') || !isPlainPath(path) || !(await isFile(join(cwd, path))))
       continue;
     const fix = shellCommand([`${escapeName(name)}@=${path}`]);
     warnings.push(`${raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);

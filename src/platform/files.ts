@@ -74,13 +74,9 @@ export function lstatOf(path: string): Promise<Stats | undefined> {
   return promises.lstat(path).catch(() => undefined);
 }
 
-/** Returns whether a path, relative to `base`, is that of an existing file. */
-export async function isFile(path: string, base: string): Promise<boolean> {
-  try {
-    return !path.includes(UNSAFE_CHARACTER) && (await promises.stat(absolutePath(path, base))).isFile();
-  } catch {
-    return false;
-  }
+/** Returns whether an absolute path is that of an existing file. */
+export async function isFile(path: string): Promise<boolean> {
+  return !path.includes(UNSAFE_CHARACTER) && (await statOf(path))?.isFile() === true;
 }
 
 /** Bytes that are read at once. */

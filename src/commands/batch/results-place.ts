@@ -44,7 +44,7 @@ export async function chooseResults(
   if (results !== undefined) return { path: absolute(results), name: results, isDefault: false };
   if (isInCi(env)) throw requiresResults('CI is set, and the next job may run without the file of this one');
   if (rows === '-') throw requiresResults('the table is standard input');
-  if (rows !== undefined && !(await isFile(absolute(rows), cwd)))
+  if (rows !== undefined && !(await isFile(absolute(rows))))
     throw requiresResults(`${rows} is not a regular file`);
   const part = count === 1 ? '' : `.${index}-of-${count}`;
   const suffix = `.${toSafeName(workflow) || 'workflow'}${part}.results.jsonl`;
@@ -53,7 +53,7 @@ export async function chooseResults(
   if (basename(folder) === '') throw requiresResults(`the files have no folder in common but ${folder}`);
   const shown = (path: string) => (cwd === '' ? path : relative(cwd, path));
   const path = folder + suffix;
-  const other = (await isFile(path, cwd)) ? undefined : await findOther(files.map(absolute), suffix);
+  const other = (await isFile(path)) ? undefined : await findOther(files.map(absolute), suffix);
   if (other !== undefined) throw requiresResults(`${shown(other)} may have recorded some of these files`);
   return { path, name: shown(path), isDefault: true };
 }
@@ -74,7 +74,7 @@ async function findOther(files: readonly string[], suffix: string): Promise<stri
   for (let folder of new Set(files.map(dirname))) {
     for (; !seen.has(folder); folder = dirname(folder)) {
       seen.add(folder);
-      if (await isFile(folder + suffix, folder)) return folder + suffix;
+      if (await isFile(folder + suffix)) return folder + suffix;
     }
   }
   return undefined;
