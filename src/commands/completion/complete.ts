@@ -155,10 +155,19 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   input,
   item: input,
   parameter,
-  kind: report,
+  kind({ text }) {
+    const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
+    return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
+  },
   status: () => KNOWN_STATUSES.map(toCandidate),
-  name: profiles,
-  workflow: aliases,
+  async name(_cursor, context) {
+    const { profiles = {} } = (await loadConfig(context))?.content ?? {};
+    return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
+  },
+  async workflow({ flags }, context) {
+    const workflows = namedWorkflows(await profileOf(flags, context));
+    return workflows.map(({ name, id }) => ({ value: name, description: id }));
+  },
   'run-id': pastRuns,
   command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
 };
@@ -187,21 +196,6 @@ async function declaredParameters(
 ): Promise<Parameter[]> {
   const declared = findDeclaredWorkflow(workflow, {}, await profileOf(flags, context));
   return [...(declared?.parameters.values() ?? [])];
-}
-
-function report({ text }: Cursor): readonly Candidate[] {
-  const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
-  return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
-}
-
-async function profiles(_cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
-  const { profiles = {} } = (await loadConfig(context))?.content ?? {};
-  return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
-}
-
-async function aliases({ flags }: Cursor, context: Context): Promise<readonly Candidate[]> {
-  const workflows = namedWorkflows(await profileOf(flags, context));
-  return workflows.map(({ name, id }) => ({ value: name, description: id }));
 }
 
 async function pastRuns({ text, flags, operands }: Cursor, context: Context): Promise<readonly Candidate[]> {
