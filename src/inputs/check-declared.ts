@@ -3,6 +3,7 @@
 import type { Mismatch, Parameters, ParameterType } from '../parameters/declaration.js';
 import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
+import { typeOf } from '../text/json/check-schema.js';
 import { parseJson } from '../text/json/json-file.js';
 import { decodeString } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
@@ -99,15 +100,12 @@ function describeFix(
   const start = itemStart(parameter);
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
-  if (item !== undefined) {
-    const { type } = parameter;
-    const isJson = parseJson(item.value) !== undefined;
-    const isOfType =
-      type === 'document' ? item.value !== '' : isJson && jsonTypeOf(Buffer.from(item.value.trim())) === type;
-    const isKept = item.separator === '=' && isOfType && item.value.length <= MAX_QUOTED;
-    return `write ${shellCommand([isKept ? start + item.value : exampleItem(parameter)])}`;
-  }
-  return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  const { type } = parameter;
+  if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  const { separator, value } = item;
+  const isOfType = type === 'document' ? value !== '' : typeOf(parseJson(value)) === type;
+  const isKept = separator === '=' && isOfType && value.length <= MAX_QUOTED;
+  return `write ${shellCommand([isKept ? start + value : exampleItem(parameter)])}`;
 }
 
 /** Returns what the valid JSON of an input is. */
