@@ -11,19 +11,19 @@ export type JsonPath = readonly (string | number)[];
 /** One mistake in the value of a JSON file. */
 export interface JsonProblem {
   path: JsonPath;
-  /** Whether it is about the last name of the path, rather than its value. */
-  isAboutName: boolean;
+  /** Whether it is about the last name of the path, or its value. */
+  part: keyof Position;
   message: string;
 }
 
 /** Returns a mistake in a value, or one that it lacks something. */
 export function aboutValue(path: JsonPath, message: string): JsonProblem {
-  return { path, isAboutName: false, message };
+  return { path, part: 'value', message };
 }
 
 /** Returns a mistake in the last name of a path, or in its being there. */
 export function aboutName(path: JsonPath, message: string): JsonProblem {
-  return { path, isAboutName: true, message };
+  return { path, part: 'name', message };
 }
 
 /** Parses JSON (UTF-8); returns undefined for any other text. */
@@ -72,15 +72,11 @@ export function parseJsonFile(
   try {
     const { positions, duplicates } = findPositions(bytes);
     const value: unknown = JSON.parse(bytes.toString());
-    const offsetOf = (path: JsonPath, part: 'name' | 'value'): number =>
+    const offsetOf = (path: JsonPath, part: keyof Position): number =>
       positions.get(pointerOf(path))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
     const placed = [
-      ...check(value).map(({ path, isAboutName, message }) => {
-        return { offset: offsetOf(path, isAboutName ? 'name' : 'value'), message };
-      }),
-      ...duplicates.map(({ offset, name }) => {
-        return { offset, message: describeDuplicate(name) };
-      }),
+      ...check(value).map(({ path, part, message }) => ({ offset: offsetOf(path, part), message })),
+      ...duplicates.map(({ offset, name }) => ({ offset, message: describeDuplicate(name) })),
     ].sort((a, b) => a.offset - b.offset);
     const problems = placed.map(describe);
     return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
