@@ -86,7 +86,12 @@ export function describeEnding(ending: CommandEnding): ErrorData {
       : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
-  const { runCount, runs } = rows ?? listRuns(failedOf(outcomes));
+  const failed = failedOf(outcomes);
+  const listed = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
+    const { row, label, id = null } = outcome;
+    return { row, label, id, code: factsOfOutcome(outcome).code };
+  });
+  const { runCount, runs } = rows ?? { runCount: failed.length, runs: listed };
   return {
     ...joined,
     hints: resume === null ? joined.hints : [...joined.hints, ...resumeHints],
@@ -101,15 +106,6 @@ export function describeEnding(ending: CommandEnding): ErrorData {
 /** Returns the runs that did not succeed. */
 function failedOf(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
-}
-
-/** Lists runs that did not succeed. */
-function listRuns(failed: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'runs'> {
-  const runs = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
-    const { row, label, id = null } = outcome;
-    return { row, label, id, code: factsOfOutcome(outcome).code };
-  });
-  return { runCount: failed.length, runs };
 }
 
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
