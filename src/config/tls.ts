@@ -19,21 +19,17 @@ export async function readTlsFiles(
   return { ca: ca?.bytes, clientCertificate: await unlock(cert, key, sources.context) };
 }
 
-function invalidFile(name: string, problem: string): UsageError {
-  return new UsageError(`${name}: ${problem}`);
-}
-
 const CERTIFICATE =
   /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
 /** Returns the certificates in PEM. Throws UsageError if there is none, or one that cannot be read. */
 function findCertificates({ bytes, name }: NamedBytes): X509Certificate[] {
   const texts = bytes.toString('latin1').match(CERTIFICATE) ?? [];
-  if (texts.length === 0) throw invalidFile(name, 'has no certificate in PEM');
+  if (texts.length === 0) throw new UsageError(`${name}: has no certificate in PEM`);
   try {
     return texts.map((text) => new X509Certificate(text));
   } catch (error) {
-    throw invalidFile(name, `has a certificate that cannot be read (${errorCode(error)})`);
+    throw new UsageError(`${name}: has a certificate that cannot be read (${errorCode(error)})`);
   }
 }
 
@@ -45,16 +41,16 @@ async function unlock(cert: NamedBytes, key: NamedBytes, context: Context): Prom
   try {
     privateKey = createPrivateKey({ key: key.bytes, ...(isEncrypted && { passphrase }) });
   } catch {
-    throw invalidFile(key.name, isEncrypted ? 'the passphrase is wrong' : 'has no private key');
+    throw new UsageError(`${key.name}: ${isEncrypted ? 'the passphrase is wrong' : 'has no private key'}`);
   }
   if (findCertificates(cert)[0]?.checkPrivateKey(privateKey) !== true)
-    throw invalidFile(key.name, `is not the key of ${cert.name}`);
+    throw new UsageError(`${key.name}: is not the key of ${cert.name}`);
   return { cert: cert.bytes, key: key.bytes, passphrase };
 }
 
 async function askForPassphrase({ name }: NamedBytes, context: Context): Promise<string> {
   if (context.stdin.isTTY !== true)
-    throw invalidFile(name, 'is encrypted, and there is no terminal to ask for its passphrase');
+    throw new UsageError(`${name}: is encrypted, and there is no terminal to ask for its passphrase`);
   const { readHiddenLine } = await import('../platform/hidden-line.js');
   const passphrase = await readHiddenLine(`Passphrase of ${name}`, context);
   context.secrets.add(passphrase, '(the passphrase)');

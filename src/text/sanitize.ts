@@ -4,6 +4,8 @@
  * anywhere, `::` at the start of a line). Finds such commands in output that is printed as it is.
  */
 
+import { latin1 } from './utf8.js';
+
 /** Printable ASCII: the expressions for all other text take longer to build than most commands sanitize. */
 const PLAIN = /^[ -~]*$/;
 
@@ -154,7 +156,7 @@ export function createCommandFinder(): (chunk: string | Uint8Array) => boolean {
   return (chunk) => {
     if (isFound) return true;
     // A character for each byte: a chunk may end within one of several bytes.
-    const text = tail + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1'));
+    const text = tail + (typeof chunk === 'string' ? chunk : latin1(chunk));
     isFound = COMMAND.test(text);
     tail = text.slice(-MAX_START);
     return isFound;

@@ -81,13 +81,7 @@ async function resolvePastRuns(
     const [, word, workflow] = /^(@last)(?::(.+))?$/s.exec(text) ?? [];
     const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
     const isWanted = (run: PastRun) => wanted === undefined || run.workflow.toLowerCase() === wanted;
-    const found =
-      word === undefined
-        ? findByStart(text, known)
-        : runs
-            .filter(isWanted)
-            .map((run) => run.id)
-            .slice(0, 1);
+    const found = word === undefined ? findByStart(text, known) : [runs.find(isWanted)?.id];
     const [id = text, ...others] = found;
     if (others.length > 0) {
       warnings.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
