@@ -133,8 +133,8 @@ export async function runCommand(
       const ending = { ...ended, runs, exit: finalExit, failures, triggersAgain, mayHaveSent };
       return maskErrorData(describeEnding(ending), secrets);
     };
-    const error = flags.report === undefined ? undefined : describe(exit, []);
-    const failures = (await reports.write({ runs, exit, ...period, error })).map(factsOf);
+    const thrown = await reports.write({ runs, exit, ...period, error: describe(exit, []) });
+    const failures = thrown.map(factsOf);
     await printErrors(failures, flags.color, context);
     const isWritten = runs.length > 0 && failures.length === 0;
     for (const kind of isWritten ? new Set(flags.report) : [])
