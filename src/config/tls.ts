@@ -39,7 +39,7 @@ async function unlock(cert: NamedBytes, key: NamedBytes, context: Context): Prom
   const passphrase = isEncrypted ? await askForPassphrase(key, context) : undefined;
   let privateKey: KeyObject;
   try {
-    privateKey = createPrivateKey({ key: key.bytes, ...(isEncrypted && { passphrase }) });
+    privateKey = createPrivateKey({ key: key.bytes, passphrase });
   } catch {
     throw new UsageError(`${key.name}: ${isEncrypted ? 'the passphrase is wrong' : 'has no private key'}`);
   }

@@ -109,8 +109,9 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
     const servername = /^[\d.]+$|:/.test(host) ? '' : host;
     for (let store = known.get(hostOf(target)) ?? 0; ; store++) {
       const secureContext = await secureContextOf(store, isProxy);
-      const options = { socket: await openPlain(), host, servername, ALPNProtocols: ['http/1.1'] };
-      const socket = connectTls({ ...options, ...(secureContext && { secureContext }) });
+      const plain = await openPlain();
+      const options = { socket: plain, secureContext, host, servername, ALPNProtocols: ['http/1.1'] };
+      const socket = connectTls(options);
       try {
         const opened = await waitUntilOpen(socket, 'secureConnect', target, signal);
         known.set(hostOf(target), store);
@@ -184,7 +185,7 @@ function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     autoSelectFamilyAttemptTimeout: FAMILY_TIMEOUT,
-    ...(host === 'localhost' && { lookup: lookUpLoopback }),
+    lookup: host === 'localhost' ? lookUpLoopback : undefined,
   });
   return waitUntilOpen(socket, 'connect', target, signal);
 }

@@ -26,7 +26,7 @@ export interface FollowOptions {
   /** How long to follow; no limit if undefined. */
   timeout: number | undefined;
   /** The run in the response to our own trigger. */
-  accepted?: Run;
+  accepted?: Run | undefined;
   /** Whether an earlier trigger of ours created the run, so that it exists although it has not been read yet. */
   exists?: boolean;
   /** Whether a rate limiter slows all requests down after a 429, so that followRun need not. */

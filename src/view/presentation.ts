@@ -13,12 +13,12 @@ export interface PresentationFlags {
 
 export type Presentation = ReturnType<typeof decidePresentation>;
 
-export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
+export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
   const { color } = flags;
-  if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
+  if (color !== undefined && !COLOR_CHOICES.includes(color)) {
     throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
   }
   const isCi = isInCi(env);

@@ -26,11 +26,11 @@ const VARIABLES: Readonly<Record<string, string>> = {
 };
 
 /** Returns each variable with its meaning. */
-export function environmentVariables(): { name: string; value?: string; description: string }[] {
+export function environmentVariables(): { name: string; value: string | undefined; description: string }[] {
   return Object.entries(VARIABLES).flatMap(([names, description]) =>
     names.split(', ').map((text) => {
       const [name = '', value] = text.split('=');
-      return { name, ...(value !== undefined && { value }), description };
+      return { name, value, description };
     }),
   );
 }

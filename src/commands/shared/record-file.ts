@@ -42,8 +42,7 @@ export function ownedFileOptions(
   { path, name }: { path: string; name: string },
   { context: { self, clock, uid }, interruption }: Pick<Session, 'context' | 'interruption'>,
 ): OwnedFileOptions {
-  const { isAlive, started, ...machine } = self;
-  const token = randomBytes(4).toString('hex');
-  const owner = { ...machine, ...(started !== undefined && { started }), token };
+  const { isAlive, ...identity } = self;
+  const owner = { ...identity, token: randomBytes(4).toString('hex') };
   return { path, name, owner, isAlive, clock, uid, giveUp: interruption.impatient };
 }

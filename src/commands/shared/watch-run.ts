@@ -81,7 +81,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       ...wait,
       isRateLimited: service.gate !== undefined,
       exists,
-      ...(known && { accepted: known }),
+      accepted: known,
       ...(label !== null && {
         onFailedPoll: (failure, delay, tries) => reporter.retrying(failure, delay, tries, label),
       }),

@@ -161,7 +161,7 @@ export interface Owner {
   /** The scope of process ids: the boot of the machine and the PID namespace. */
   space: string;
   /** When it started, so that a later process with its id is told from it; undefined if its system does not say. */
-  started?: string;
+  started?: string | undefined;
   /** Eight random hexadecimal digits. */
   token: string;
 }
