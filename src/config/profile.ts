@@ -45,14 +45,14 @@ export async function chooseProfile(
 ): Promise<Profile | undefined> {
   const file = await loadConfig(context);
   const { profiles = {}, defaultProfile } = file?.content ?? {};
-  const name = flags.profile ?? (context.env.WFR_PROFILE || defaultProfile);
-  if (name === undefined) return undefined;
-  const chosenBy: Source =
+  const { WFR_PROFILE } = context.env;
+  const [name, kind, source]: readonly [string | undefined, Source['kind'], string] =
     flags.profile !== undefined
-      ? { kind: 'flag', name: flag }
-      : context.env.WFR_PROFILE
-        ? { kind: 'variable', name: 'WFR_PROFILE' }
-        : { kind: 'file', name: `defaultProfile in ${file?.path}:${file?.lineOf(['defaultProfile'])}` };
+      ? [flags.profile, 'flag', flag]
+      : WFR_PROFILE
+        ? [WFR_PROFILE, 'variable', 'WFR_PROFILE']
+        : [defaultProfile, 'file', `defaultProfile in ${file?.path}:${file?.lineOf(['defaultProfile'])}`];
+  if (name === undefined) return undefined;
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (file === undefined || settings === undefined) {
     const names = Object.keys(profiles);
@@ -60,14 +60,14 @@ export async function chooseProfile(
       file === undefined
         ? `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`
         : `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`;
-    throw new UsageError(`${chosenBy.name} ${name || '""'}: ${reason}`);
+    throw new UsageError(`${source} ${name || '""'}: ${reason}`);
   }
   const { path, warnings } = file;
   const sourceOf = (...names: string[]): Source => {
     const line = file.lineOf(['profiles', name, ...names]);
     return { kind: 'profile', name: `profile ${name} in ${path}:${line}` };
   };
-  return { name, chosenBy, path, settings, warnings, sourceOf };
+  return { name, chosenBy: { kind, name: source }, path, settings, warnings, sourceOf };
 }
 
 export interface ConfigLocation {
