@@ -3,7 +3,7 @@ import { loadCredentials } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
 import type { ServiceSources } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
+import { resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, throwProblems } from '../../errors.js';
 import {
   findByStart,
@@ -43,8 +43,7 @@ export async function planRuns<Flags extends ShowFlags>(
   });
   const history = openHistory(context);
   const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
-  const nameOf = workflowNames(profile);
-  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, nameOf, warnings };
+  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, warnings };
 }
 
 /** Returns how a list shows runs, by what the history has of them. */

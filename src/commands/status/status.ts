@@ -59,7 +59,9 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     for (const { place } of polls) place.end();
   }
   const isTable = plan.severalRuns && plan.format === 'text';
-  const shown = isTable ? await printTable(listRuns(plan.ids, past, plan.nameOf), runs, session) : runs;
+  const shown = isTable
+    ? await printTable(listRuns(plan.ids, past, plan.settings.workflowNameOf), runs, session)
+    : runs;
   // A script that asks again and again needs no counts.
   if (isTable && reporter.live && runs.some(({ run }) => run))
     reporter.block([countsText(runs, reporter.style)]);
@@ -115,7 +117,7 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   }
   const characters = [...json.trimEnd()];
   const isCut = characters.length > room;
-  const name = (past && plan.nameOf(past.workflow)) ?? run.versionName;
+  const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
     duration: durationText(past),

@@ -69,11 +69,11 @@ function outputSaver(ids: readonly string[], outputs: SaveFolder) {
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
-  const { ids, wait, nameOf, severalRuns, flags } = plan;
+  const { ids, wait, settings, severalRuns, flags } = plan;
   const { reporter, interruption, service, history } = session;
   const started = service.clock.monotonic();
   const past = severalRuns ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const listed = listRuns(ids, past, nameOf);
+  const listed = listRuns(ids, past, settings.workflowNameOf);
   const progress = await reporter.startProgress(listed);
   const view = { ...plan, progress };
   let runs: readonly WatchOutcome[] = await Promise.all(
