@@ -71,11 +71,11 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     notes.push(
       `${groups.flat().length} of ${wanted.length} runs; to list each, add --limit ${wanted.length}`,
     );
-  const command = isText && !quiet ? statusCommand(runs, shorten, { flags, profile, context }) : undefined;
-  if (command !== undefined) notes.push('As last recorded; to ask the service:');
-  const lines = wrapLines(notes, stderr.columns);
+  const commands = isText && !quiet ? statusCommands(runs, shorten, { flags, profile, context }) : [];
+  if (commands.length > 0) notes.push('As last recorded; to ask the service:');
   // The command stays one line, to be pasted.
-  for (const line of [...lines, ...(command === undefined ? [] : [command])]) await stderr.write(`${line}\n`);
+  const lines = [...wrapLines(notes, stderr.columns), ...commands];
+  for (const line of lines) await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
@@ -150,16 +150,16 @@ function* formatData(
 /** Runs that a command names at most. */
 const MAX_NAMED = 10;
 
-/** Returns the command that shows the first runs that may have ended since, all at one service; undefined if there are none. */
-function statusCommand(
+/** Returns the command that shows the first runs that may have ended since, all at one service, if there are any. */
+function statusCommands(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
-): string | undefined {
+): string[] {
   // A batch, which has no id, is continued by its own command.
   const open = runs.filter(({ id, status }) => id !== '' && !hasEndedStatus(status));
   const [first] = open;
-  if (first === undefined) return undefined;
+  if (first === undefined) return [];
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
   const named = ids.slice(0, MAX_NAMED);
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
@@ -167,7 +167,7 @@ function statusCommand(
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
   const baseUrl = isElsewhere ? first.baseUrl : undefined;
   const flags = toArgs({ profile: name, baseUrl });
-  return context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`);
+  return [context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`)];
 }
 
 /** The columns that a service and the gap before it usually take. */
