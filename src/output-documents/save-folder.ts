@@ -2,7 +2,7 @@
  * A folder of the user that files are saved in, whole or not at all, and never over files with other content; their names
  * are safe, whatever the service or a table calls them.
  */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { promises } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { UsageError } from '../errors.js';
@@ -105,7 +105,7 @@ async function makeFolder(path: string): Promise<void> {
 
 /** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
 async function write(path: string, { bytes }: FileToSave, force: boolean, context: Context): Promise<void> {
-  const hidden = join(dirname(path), `.wfr-${randomBytes(6).toString('hex')}`);
+  const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
   const file = await createFile(hidden);
   try {
     for (const chunk of bytes()) await file.appendFile(chunk);
