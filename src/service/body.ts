@@ -37,7 +37,7 @@ export interface Input {
   parts: readonly Part[];
 }
 
-/** `fields` are the members before `inputs`. */
+/** `fields` are the members before `inputs`, one at least. */
 export interface TriggerContent {
   fields: Readonly<Record<string, string>>;
   inputs: readonly Input[];
@@ -106,14 +106,11 @@ export function createTriggerBody(content: TriggerContent) {
 
 /** Returns the parts of the body, without the braces that end it. */
 export function buildParts({ fields, inputs }: TriggerContent): Part[] {
-  const members = Object.entries(fields).map(
-    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
-  );
   const values = inputs.flatMap(({ name, parts }, index) => [
     Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
     ...parts,
   ]);
-  return [Buffer.from(`{${members.join('')}"inputs":{`), ...values];
+  return [Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"inputs":{`), ...values];
 }
 
 function partLength(part: Part): number {
