@@ -11,6 +11,7 @@ import type { Context } from '../platform/context.js';
 import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
 import { asObject, parseJson } from '../text/json/json-file.js';
+import { formatIso } from '../text/quantity.js';
 import { sanitizeJson } from '../text/sanitize.js';
 import { isUuid } from '../text/url.js';
 
@@ -71,7 +72,7 @@ export function openHistory(context: Context) {
         (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
       const [status, label, version] = [run.status, run.label, run.version].map(short);
-      const triggered = new Date(clock.now()).toISOString();
+      const triggered = formatIso(clock.now());
       append({ ...run, inputs, status, triggered, label, version });
     },
 
@@ -84,7 +85,7 @@ export function openHistory(context: Context) {
       { isNew = false, isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
-      const ended = isEnd ? new Date(clock.now()).toISOString() : undefined;
+      const ended = isEnd ? formatIso(clock.now()) : undefined;
       const record = { id, baseUrl, status, ended };
       if (isNew) return append(record);
       inBackground(async () => {

@@ -7,6 +7,7 @@
 import type { CommandResult } from '../outcome/error-data.js';
 import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
 import { VERSION } from '../platform/context.js';
+import { formatIso } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { Markup, markup } from './markup.js';
 
@@ -14,7 +15,7 @@ import { Markup, markup } from './markup.js';
 export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
-  const timestamp = new Date(startedAt).toISOString().slice(0, 19);
+  const timestamp = formatIso(startedAt).slice(0, 19);
   // Ant's schema requires a host and properties, that of Jenkins a property in them.
   yield markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>

@@ -2,7 +2,7 @@
 
 import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
-import { parseTime } from '../text/quantity.js';
+import { formatIso, parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import type { NetworkError, SendState } from './errors.js';
 import { HttpError, type HttpErrorInfo } from './http-error.js';
@@ -141,6 +141,6 @@ function deprecationOf({ deprecation = '', sunset = '' }: Readonly<Record<string
   ] as const;
   return facts
     .filter(([, time]) => !Number.isNaN(time))
-    .map(([text, time]) => `${text} ${new Date(time).toISOString().slice(0, 10)}`)
+    .map(([text, time]) => `${text} ${formatIso(time).slice(0, 10)}`)
     .join(' and ');
 }

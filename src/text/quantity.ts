@@ -80,7 +80,12 @@ function formatUnits(large: number, largeUnit: string, small: number, smallUnit:
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }
 
-/** Formats milliseconds since 1970 as `2026-01-02 03:04:05 UTC`. */
+/** Formats milliseconds since 1970 for data: `2026-01-02T03:04:05.678Z` (ISO 8601). */
+export function formatIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Formats milliseconds since 1970 for people: `2026-01-02 03:04:05 UTC`. */
 export function formatUtc(ms: number): string {
-  return new Date(ms).toISOString().replace(/T(.*)\..*/, ' $1 UTC');
+  return formatIso(ms).replace(/T(.*)\..*/, ' $1 UTC');
 }

@@ -6,7 +6,7 @@ import { type NetworkError, statusCommand } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
-import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
+import { formatBytes, formatDuration, formatIso, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { errorText } from './errors/print-error.js';
@@ -111,7 +111,7 @@ export async function openReporter(
 
   /** Returns a line with the time (UTC) before it. */
   function withTimestamp(line: string): string {
-    return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${line}`;
+    return `${formatIso(clock.now()).replace(/\.\d+Z$/, 'Z')} ${line}`;
   }
 
   return {

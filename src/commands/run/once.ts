@@ -21,6 +21,7 @@ import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
 import { CHECK_FIRST } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
+import { formatIso } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { comparableId } from '../../text/url.js';
 import { watchCommand } from '../shared/print-outcome.js';
@@ -180,7 +181,7 @@ const SETTLE =
 
 /** An earlier command sent a trigger and recorded no answer in `file`. */
 function unsettledRun(file: string, sentAt: number | undefined, error: RecordedError | undefined): WfrError {
-  const when = sentAt === undefined ? '' : ` at ${new Date(sentAt).toISOString()}`;
+  const when = sentAt === undefined ? '' : ` at ${formatIso(sentAt)}`;
   const summary = [
     OUTCOME_UNKNOWN,
     `an earlier command sent the request${when} and recorded no answer in ${file}`,

@@ -9,6 +9,7 @@ import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { isObject } from '../../text/json/json-file.js';
+import { formatIso } from '../../text/quantity.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, type Line, readLines } from '../../text/utf8.js';
@@ -200,7 +201,7 @@ export function encodeEvent(event: Event | { event: 'close' }, now: number, by?:
   const metadata = {
     format: event.event === 'batch' ? FORMAT : undefined,
     by,
-    time: new Date(now).toISOString(),
+    time: formatIso(now),
   };
   if (event.event !== 'ended') return Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`);
   const { run, ...rest } = event;

@@ -25,6 +25,7 @@ import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
 import { readFromStart } from '../../platform/files.js';
 import { parseJson } from '../../text/json/json-file.js';
+import { formatIso } from '../../text/quantity.js';
 import { readLines } from '../../text/utf8.js';
 
 export interface LockOptions {
@@ -81,7 +82,7 @@ export async function acquireLock(handle: FileHandle, id: string, options: LockO
       // Our previous claim may have been appended to an incomplete line.
       torn: isTorn || attempts > 0 || undefined,
     };
-    const line = JSON.stringify({ event: 'open', ...ours, time: new Date(clock.now()).toISOString() });
+    const line = JSON.stringify({ event: 'open', ...ours, time: formatIso(clock.now()) });
     await appendAtOnce(handle, Buffer.from(`${isTorn ? '\n' : ''}${line}\n`));
   }
 }
