@@ -154,7 +154,11 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   folder: () => [{ paths: 'folders' }],
   input,
   item: input,
-  parameter,
+  /** The names of documents, for `--each`. */
+  async parameter(cursor, context) {
+    const documents = (await declaredParameters(cursor, context)).filter(({ type }) => type === 'document');
+    return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
+  },
   kind({ text }) {
     const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
     return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
@@ -182,12 +186,6 @@ async function input(cursor: Cursor, context: Context): Promise<readonly Candida
   const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name));
   const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.has(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
-}
-
-/** The names of documents, for `--each`. */
-async function parameter(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
-  const documents = (await declaredParameters(cursor, context)).filter(({ type }) => type === 'document');
-  return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
 }
 
 async function declaredParameters(
