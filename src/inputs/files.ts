@@ -88,16 +88,13 @@ interface RowsFile {
  * throws BatchFileError, also if the file was written since it was opened, and the reason of `signal` once that is aborted.
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
-  return openRereadable(path, context, signal).catch(rewordInputError('--rows '));
-}
-
-async function openRereadable(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
-  const handle = await openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
+  const fail = rewordInputError('--rows ');
+  const opening = openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
+  const handle = await opening.catch(fail);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || stats?.isFile() !== true;
-  const file = isCopy
-    ? await copyToTemporaryFile(handle, path, context).finally(() => handle?.close())
-    : handle;
+  const copying = () => copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
+  const file = isCopy ? await copying().catch(fail) : handle;
   const assertUnchanged = async () => {
     signal.throwIfAborted();
     if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
