@@ -33,19 +33,16 @@ export async function openReports(requested: readonly string[], context: Context
 
 /** Writes all reports and returns the errors: OutputError for a system error, anything else unchanged. */
 export async function writeReports(reports: readonly Report[], result: CommandResult): Promise<unknown[]> {
+  const [first, ...others] = result.runs;
+  const runs = first && others.length === 0 ? `run ${nameOf(first)}` : `${result.runs.length} runs`;
   const failures: unknown[] = [];
   for (const { name, write } of reports) {
     await write(result).catch((error) => {
       const isSystemError = errorCode(error) !== undefined;
-      failures.push(isSystemError ? new OutputError(error, `${name} of ${describeRuns(result)}`) : error);
+      failures.push(isSystemError ? new OutputError(error, `${name} of ${runs}`) : error);
     });
   }
   return failures;
-}
-
-function describeRuns({ runs }: CommandResult): string {
-  const [only] = runs;
-  return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
 }
 
 /** Opens one `--report`. Throws UsageError for one that is invalid, or cannot be written. */
