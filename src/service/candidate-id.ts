@@ -25,12 +25,12 @@ const MAX_LENGTH = 200;
 const MAX_MEMBERS = 1_000;
 
 /** Returns what an unusable response says about the run. */
-export function collectEvidence(response: ReceivedResponse, url: URL): RunEvidence {
-  const excerpt = excerptOf(response.body);
+export function collectEvidence({ headers, body }: ReceivedResponse, url: URL): RunEvidence {
+  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(isCandidate);
   return {
-    ids: findIds(response),
-    location: readLocation(response.headers.location, url).location,
-    excerpt: excerpt === '' ? undefined : excerpt,
+    ids: [...new Set(ids)].slice(0, MAX_CANDIDATES),
+    location: readLocation(headers.location, url).location,
+    excerpt: excerptOf(body) || undefined,
   };
 }
 
@@ -58,11 +58,6 @@ export async function confirmRun(
     }
   }
   return undefined;
-}
-
-function findIds({ headers, body }: ReceivedResponse): string[] {
-  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(isCandidate);
-  return [...new Set(ids)].slice(0, MAX_CANDIDATES);
 }
 
 function isCandidate(id: string | undefined): id is string {
