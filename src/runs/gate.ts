@@ -208,7 +208,10 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   function stayBusy(status: number): void {
     if (givenUp.aborted) return;
     busy ??= { status, awake: startAwakeTime(clock) };
-    if (busy.awake.elapsed() >= MAX_OUTAGE) giveUp(tooBusy(waitCause, status));
+    if (busy.awake.elapsed() < MAX_OUTAGE) return;
+    // The rows that wait have no response of their own.
+    const cause = waitCause ?? new HttpError({ url: '', status, request: { workflowId: '', length: 0 } });
+    giveUp(new NotTriggeredError(cause, 'unsent', 1, 0));
   }
 
   function endBusy(): void {
@@ -254,12 +257,6 @@ function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   let end = () => {};
   const over = new Promise<void>((resolve) => (end = resolve));
   return { probe, awake: startAwakeTime(clock), attempts: 0, over, end };
-}
-
-/** Returns the error of the rows that wait when the batch gives up. */
-function tooBusy(cause: WaitCause | undefined, status: number): NotTriggeredError {
-  const known = cause ?? new HttpError({ url: '', status, request: { workflowId: '', length: 0 } });
-  return new NotTriggeredError(known, 'unsent', 1, 0);
 }
 
 /**
