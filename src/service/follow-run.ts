@@ -84,7 +84,8 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
       return onResponse(await pollInTime());
     } catch (error) {
       signal.throwIfAborted();
-      if (isPollFailure(error)) return { nextDelay: onPollFailure(error) };
+      const isUnreadable = error instanceof NetworkError || error instanceof UnreadableResponseError;
+      if (isUnreadable || error instanceof HttpError) return { nextDelay: onPollFailure(error) };
       if (error !== NO_ROOM) throw error;
       const since = clock.monotonic();
       await place.waitForRoom(signal);
@@ -176,10 +177,4 @@ function assertKnownStatus({ status = '' }: Run, forMs: number): void {
     hints: ["Check the service's documentation; a newer wfr may know this status."],
     isTemporary: true,
   });
-}
-
-function isPollFailure(error: unknown): error is PollFailure {
-  return (
-    error instanceof NetworkError || error instanceof HttpError || error instanceof UnreadableResponseError
-  );
 }
