@@ -35,20 +35,6 @@ export function environmentVariables(): { name: string; value: string | undefine
   );
 }
 
-/** Returns a text whose terms are laid out in this many columns. */
-type Topic = (width: number) => string;
-
-const environment: Topic = (width) => `Environment
-
-A flag overrides a variable, and both override the profile of the config file
-(see wfr help config). An empty variable counts as unset.
-
-${layOutTerms(Object.entries(VARIABLES), 26, width)}
-
-Example:
-  export WFR_TOKEN_FILE=~/.secrets/workflows
-`;
-
 const INPUTS = [
   ['name=text', 'a string: customer=ACME'],
   ['name:=json', 'any JSON value, sent unchanged: amount:=12.50'],
@@ -58,7 +44,9 @@ const INPUTS = [
   ['name@:=path', 'JSON from a file: lines@:=lines.json'],
 ] as const;
 
-const inputs: Topic = (width) => `Inputs
+/** By name, what returns the text of a topic, whose terms are laid out in `width` columns. */
+export const TOPICS: Readonly<Record<(typeof TOPIC_NAMES)[number], (width: number) => string>> = {
+  inputs: (width) => `Inputs
 
 The first separator in an input decides its type; the value never does. Only a
 separator that begins with @ reads a file: name=$value sends any value.
@@ -82,9 +70,9 @@ Examples:
   wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
   gunzip -c scan.pdf.gz | wfr run ${EXAMPLE_ID} \\
     'invoice@-;type=application/pdf' customer=ACME
-`;
+`,
 
-const exitCodes: Topic = (width) => `Exit codes
+  'exit-codes': (width) => `Exit codes
 
 ${layOutTerms(EXIT_CODE_MEANINGS, 17, width)}
 
@@ -93,11 +81,16 @@ the code that all of them have; else 3.
 
 Example:
   wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?"
-`;
+`,
 
-/** Topics by name. */
-export const TOPICS: Readonly<Record<(typeof TOPIC_NAMES)[number], Topic>> = {
-  inputs,
-  'exit-codes': exitCodes,
-  environment,
+  environment: (width) => `Environment
+
+A flag overrides a variable, and both override the profile of the config file
+(see wfr help config). An empty variable counts as unset.
+
+${layOutTerms(Object.entries(VARIABLES), 26, width)}
+
+Example:
+  export WFR_TOKEN_FILE=~/.secrets/workflows
+`,
 };
