@@ -67,7 +67,11 @@ async function findDirectWay(path: string, stats: Stats): Promise<(() => NodeJS.
   if (stats.isFIFO() || stats.isCharacterDevice()) {
     // Checked without opening: opening a device may have side effects, and the reader of a pipe may start late.
     await promises.access(path, constants.W_OK);
-    return () => (stats.isFIFO() ? openPipe(path) : createWriteStream(path, { flags: 'a' }));
+    if (stats.isCharacterDevice()) return () => createWriteStream(path, { flags: 'a' });
+    // O_NONBLOCK makes a pipe without a reader fail (ENXIO) instead of blocking forever; a Socket waits for a slow reader
+    // without blocking a thread.
+    const flags = constants.O_WRONLY | constants.O_NONBLOCK;
+    return () => new Socket({ fd: openSync(path, flags), readable: false, writable: true });
   }
   if (stats.isDirectory()) throw new Error('it is a folder');
   if (!stats.isFile()) throw new Error('it is neither a file nor a pipe');
@@ -78,15 +82,6 @@ async function findDirectWay(path: string, stats: Stats): Promise<(() => NodeJS.
   // Nothing is written, but a descriptor that was opened for reading fails.
   writeSync(fd, '');
   return () => createWriteStream('', { fd, autoClose: false });
-}
-
-/**
- * Opens a pipe. O_NONBLOCK makes one without a reader fail (ENXIO) instead of blocking forever; a Socket waits for a slow
- * reader without blocking a thread.
- */
-function openPipe(path: string): NodeJS.WritableStream {
-  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-  return new Socket({ fd, readable: false, writable: true });
 }
 
 /** Returns what handles the error of an attempt to create a file: ENOENT is about its folder. */
