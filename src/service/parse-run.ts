@@ -41,8 +41,14 @@ export function parseRun(response: ReceivedResponse, idTypes?: IdTypes): Run {
  * not an object with a usable id otherwise.
  */
 export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run | string {
-  const fields = readMembers(bytes);
-  if (typeof fields === 'string') return fields;
+  let fields: Map<string, Uint8Array> | undefined;
+  try {
+    fields = pickMembers(bytes, RUN_MEMBERS);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return error.message;
+    throw error;
+  }
+  if (fields === undefined) return 'a JSON value that is not an object';
   const id = parseId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
@@ -64,15 +70,6 @@ export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or in
 /** Returns whether an id can be part of a path: `.` and `..` would be removed (RFC 3986, section 5.2.4). */
 export function isUsableId(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
-}
-
-function readMembers(bytes: Uint8Array): Map<string, Uint8Array> | string {
-  try {
-    return pickMembers(bytes, RUN_MEMBERS) ?? 'a JSON value that is not an object';
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return error.message;
-    throw error;
-  }
 }
 
 function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | undefined {
