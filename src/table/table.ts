@@ -67,7 +67,10 @@ export type WrittenCell = string | Uint8Array | undefined;
 export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const table = await tableOfFile(file);
   const headers = (await table.columns())?.headers.map(({ text }) => text);
-  const columns = headers ?? (await namesIn(table));
+  const names = new Set<string>(headers);
+  for await (const { inputs } of headers === undefined ? table.rows() : [])
+    for (const [name] of membersOf(inputs)) names.add(name);
+  const columns = [...names];
   if (columns.length === 0) throw new BatchFileError(`${file.name}: has no rows`);
   return {
     columns,
@@ -78,12 +81,6 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
       }
     },
   };
-}
-
-async function namesIn(table: Table): Promise<string[]> {
-  const names = new Set<string>();
-  for await (const { inputs } of table.rows()) for (const [name] of membersOf(inputs)) names.add(name);
-  return [...names];
 }
 
 /** Returns the members of a JSON object; none of an invalid one, which its outcome reports. */
