@@ -82,12 +82,11 @@ export function openStdoutQueue(
   interruption: Interruption,
 ) {
   let last: Promise<void> = Promise.resolve();
-  const writeAll = async (chunks: Iterable<string | Uint8Array>) => {
-    for (const chunk of chunks) await interruption.raceWithSignal(stdout.write(chunk));
-  };
   /** Writes all chunks before those of any later call. Throws OutputError or InterruptedError. */
   const write = (chunks: Iterable<string | Uint8Array>): Promise<void> => {
-    const written = last.then(() => writeAll(chunks));
+    const written = last.then(async () => {
+      for (const chunk of chunks) await interruption.raceWithSignal(stdout.write(chunk));
+    });
     last = written.catch(() => {});
     return written;
   };
