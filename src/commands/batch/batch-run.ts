@@ -173,7 +173,7 @@ export function createBatchRun(tools: BatchTools) {
     if (retryAfter !== undefined) longestWait = Math.max(longestWait ?? 0, retryAfter);
     const state = rows.recordedState(number);
     endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
-    if (!late) paced++;
+    if (id !== undefined && !late) paced++;
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
     if (failure === undefined) gate.rowEnded(exit, error);

@@ -115,7 +115,8 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   /** Returns the table of several runs, or how to continue with the only one. */
   const below = (width: number): readonly string[] => {
     const rows = [...rowsById.values()];
-    if (rows.length < 2) return resume === undefined ? [] : [style.dim(truncateTo(resume, width))];
+    // One that is cut could not be pasted.
+    if (rows.length < 2) return resume === undefined ? [] : [style.dim(resume)];
     return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
@@ -213,7 +214,7 @@ export interface BatchCounts {
   /** Rows that have ended, by the word for their state: first those that finished. */
   ended: readonly (readonly [word: string, count: number])[];
   running: number;
-  /** Rows that were done since this command started, without those that had ended before it. */
+  /** Runs that this command has seen end, without those that had ended before it. */
   paced: number;
   /** Set while requests wait for a service that is too busy, which `status` says, or cannot be reached. */
   wait: { status: number | undefined; until: number } | undefined;
@@ -249,13 +250,13 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
     const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait !== undefined;
     const msPerRow = isUnclear ? undefined : elapsed / paced;
     // Rows that run are not done after the time of one more.
-    const left = msPerRow && waiting && timeLeft(msPerRow, waiting + running);
+    const left = msPerRow && waiting > 0 ? timeLeft(msPerRow, waiting + running) : undefined;
     const open = (count: number, word: string, rank: number): Part => [
       count > 0 ? `${formatCount(count)} ${word}` : '',
       rank,
     ];
     return [
-      [[bar(total ? done / total : undefined), 6]],
+      [[bar(total ? done / total : undefined), 7]],
       [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
       [
         ...ended.map(([word, count], index): Part => {
@@ -263,7 +264,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
           const rank = word === wordOf('finished') ? 5 : index < 2 ? 2 : 3;
           return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
-        open(running, 'running', 7),
+        open(running, 'running', 6),
         open(waiting, 'waiting', 9),
       ],
       [[wait === undefined ? '' : waitText(wait, now), 1]],
