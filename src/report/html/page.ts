@@ -274,6 +274,6 @@ function renderGroup({ id, count, outcome, first, step, message }: ReasonGroup<E
     ({ number, label, id: run, workflow }) =>
       markup`<a href="#run-${number}">${label || shortId(run || workflow) || number}</a> `,
   );
-  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${message}</div><p class="note">${links}${count > first.length ? '… ' : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
+  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${message}</div><p class="note">${links}${count > first.length ? `and ${formatCount(count - first.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
 `;
 }
