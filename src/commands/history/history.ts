@@ -185,7 +185,7 @@ function formatRuns(
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   const room = layout.width - (hasServices ? SERVICE_WIDTH : 0);
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: ({ id }) => cell(shorten(id)) },
+    { header: 'ID', text: ({ id }) => cell(shorten(id)) || 'batch' },
     {
       header: 'STATUS',
       text: (run) => cell(statusOf(run)),

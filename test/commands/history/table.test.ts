@@ -191,9 +191,9 @@ describe('history: the runs that are listed', () => {
     ]);
     expect(await list()).toEqual([
       'ID        STATUS    NAME                             DURATION  AGE',
-      '          FINISHED  invoice: 2/2 finished                      now',
-      '          RUNNING   invoice: scans/, 1/3 finished              now',
-      '          FAILED    invoice: rows.csv, 3/4 finished  1m 30s    1m',
+      'batch     FINISHED  invoice: 2/2 finished                      now',
+      'batch     RUNNING   invoice: scans/, 1/3 finished              now',
+      'batch     FAILED    invoice: rows.csv, 3/4 finished  1m 30s    1m',
       '50fa8c1e  FINISHED  invoice: rows.csv:2                        now',
       '30fa8c1e  FINISHED  invoice: rows.csv:2                        now',
     ]);
