@@ -62,9 +62,9 @@ it, a document is {"$document": "scan.pdf", "type": "application/pdf"}; the type
 is optional, and the path is relative to that file. Add --no-documents where
 others control the JSON.
 
-All errors are reported together, before anything is sent. If the config file
-declares the parameters of the workflow, inputs must match them; see wfr help
-config.
+All errors in inputs are reported together, before anything is sent. If the
+config file declares the parameters of the workflow, inputs must match them; see
+wfr help config.
 
 Examples:
   wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME

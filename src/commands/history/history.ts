@@ -29,8 +29,11 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** A run of the history, with the name of its workflow in the profile. */
-type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
+/** What a line shows: a run, or a batch, which has no id, and how many of its runs have finished. */
+type Line = PastRun & { finished?: string };
+
+/** A line, with the name of its workflow in the profile. */
+type ListedRun = Line & { workflowName: string | undefined; page: string | undefined };
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
@@ -52,10 +55,10 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   );
   const nameOf = workflowNames(profile);
   const isText = format === 'text';
-  // Who selects runs wants to see each of them.
-  const isGrouped = isText && !flags.limit && !status;
-  const groups = groupRuns(wanted, isGrouped).slice(0, limit);
-  const runs = groups.map((group): ListedRun => {
+  // Who selects runs by their status wants to see each of them.
+  const groups = groupRuns(wanted, isText && status === undefined);
+  const shown = groups.slice(0, limit);
+  const runs = shown.map((group): ListedRun => {
     const run = lineOf(group);
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
@@ -67,12 +70,16 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: string[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
-  if (isText && !quiet && runs.length < wanted.length)
-    notes.push(
-      `${groups.flat().length} of ${wanted.length} runs; to list each, add --limit ${wanted.length}`,
-    );
   const commands = isText && !quiet ? statusCommands(runs, shorten, { flags, profile, context }) : [];
-  if (commands.length > 0) notes.push('As last recorded; to ask the service:');
+  if (isText && !quiet) {
+    if (shown.length < groups.length)
+      notes.push(
+        `${shown.flat().length} of ${wanted.length} runs; to list all, add --limit ${groups.length}`,
+      );
+    if (runs.some((run) => isBatch(run) && isOpen(run)))
+      notes.push('To continue a batch, run its command again.');
+    if (commands.length > 0) notes.push('As last recorded; to ask the service:');
+  }
   // The command stays one line, to be pasted.
   const lines = [...wrapLines(notes, stderr.columns), ...commands];
   for (const line of lines) await stderr.write(`${line}\n`);
@@ -94,20 +101,28 @@ function groupRuns(runs: readonly PastRun[], isByBatch: boolean): Group[] {
   return [...groups.values()];
 }
 
-/** Returns what a line shows: a run, or a batch, which has the time and the status of all its runs, and no id. */
-function lineOf(group: Group): PastRun {
+/** Returns what a line shows: of a batch, the time and the status of all its runs. */
+function lineOf(group: Group): Line {
   const [latest, ...earlier] = group;
   const first = earlier.at(-1);
   if (first === undefined) return latest;
   const others = group.filter(({ status }) => status !== 'FINISHED');
-  const open = others.find(({ status }) => !hasEndedStatus(status));
-  const { status } = open ?? others[0] ?? latest;
+  const hasOpen = others.some(isOpen);
+  const [{ status } = latest] = others;
   const ends = group.map(({ ended = '' }) => ended).sort();
   const { label: name = '' } = latest;
-  const place = tableOf(name).slice(0, -1) || name.replace(/[^/\\]*$/, '');
-  const label = `${place && `${place}, `}${group.length - others.length}/${group.length} finished`;
-  return { ...first, id: '', status, label, ended: open ? '' : (ends.at(-1) ?? '') };
+  return {
+    ...first,
+    id: '',
+    status: hasOpen ? 'RUNNING' : status,
+    finished: `${group.length - others.length}/${group.length}`,
+    label: tableOf(name).slice(0, -1) || name.replace(/[^/\\]*$/, ''),
+    ended: hasOpen ? '' : (ends.at(-1) ?? ''),
+  };
 }
+
+const isBatch = ({ finished }: Line) => finished !== undefined;
+const isOpen = ({ status }: Line) => !hasEndedStatus(status);
 
 function parseLimit(raw = '20'): number {
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
@@ -156,8 +171,7 @@ function statusCommands(
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string[] {
-  // A batch, which has no id, is continued by its own command.
-  const open = runs.filter(({ id, status }) => id !== '' && !hasEndedStatus(status));
+  const open = runs.filter((run) => !isBatch(run) && isOpen(run));
   const [first] = open;
   if (first === undefined) return [];
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
@@ -185,12 +199,13 @@ function formatRuns(
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   const room = layout.width - (hasServices ? SERVICE_WIDTH : 0);
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: ({ id }) => cell(shorten(id)) || 'batch' },
+    { header: 'ID', text: (run) => (isBatch(run) ? 'batch' : cell(shorten(run.id))) },
     {
       header: 'STATUS',
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
+    { header: 'FINISHED', text: ({ finished = '' }) => finished, isOptional: true },
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),

@@ -54,9 +54,14 @@ export async function sandbox(
   const output = flags.list === true ? context.stdout : context.stderr;
   const { bold } = await openStyle(flags.color, context, output);
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
+  /** Returns the command of a sandbox with the same workflows. */
+  const own = (...args: string[]) => {
+    const chosen = toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile });
+    return shellCommand(['wfr', 'sandbox', ...chosen, ...args], context.platform);
+  };
   if (flags.list === true) {
     await output.write(workflows.map(describe).join('\n'));
-    if (output.isTerminal) await writeLine('\nTo run them, open a shell: wfr sandbox -- bash', context);
+    if (output.isTerminal) await writeLine(`\nThey run in: ${own('--', 'bash')}`, context);
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -73,13 +78,9 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
   };
-  const list = shellCommand(
-    ['wfr', 'sandbox', ...toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile }), '--list'],
-    context.platform,
-  );
   const announce = (end: string) => writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   const chosen = chooseExamples(workflows, context);
-  const more = chosen.length < workflows.length ? `\nAll workflows: ${bold(list)}\n` : '';
+  const more = chosen.length < workflows.length ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
   const examples = chosen.map(describe).join('\n') + more;
   try {
     return program === undefined

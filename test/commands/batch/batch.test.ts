@@ -697,7 +697,7 @@ test('batch: its runs enter the history as those of one batch, so that @last is 
     { id: 'run-2', label: 'rows.csv:3', ...shared },
     { id: 'run-1', label: 'rows.csv:2', ...shared },
   ]);
-  expect((await wfr(['history'], { env })).stdout).toMatch(/^FINISHED +v1: rows\.csv, 2\/2 finished /m);
+  expect((await wfr(['history'], { env })).stdout).toMatch(/^batch +FINISHED +2\/2 +v1: rows\.csv /m);
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });
 

@@ -90,7 +90,7 @@ describe('history: recording and listing runs', () => {
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
       stderr: expect.stringMatching(
-        /^20 of 22 runs; to list each, add --limit 22\nAs last recorded; .*\n {2}wfr status( [0-9a-f]{8}){10}\n$/,
+        /^20 of 22 runs; to list all, add --limit 22\nAs last recorded; .*\n {2}wfr status( [0-9a-f]{8}){10}\n$/,
       ),
       exitCode: 0,
     });
@@ -98,7 +98,7 @@ describe('history: recording and listing runs', () => {
     expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}slow v1 {2}now$/);
     expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
     expect((await wfr('history', '-n', '3', '--status', 'pending', '--workflow', SLOW)).stderr).toContain(
-      '3 of 22 runs; to list each, add --limit 22\n',
+      '3 of 22 runs; to list all, add --limit 22\n',
     );
     const { stdout: rows } = await wfr('history', '-o', 'jsonl', '-n', '22');
     expect(
@@ -131,7 +131,7 @@ describe('history: recording and listing runs', () => {
     await wfr('watch', watched.trim());
     const { stdout: unwatched } = await wfr('run', '-d', FAILING, 'customer=z');
     await wfr('run', FAILING, 'customer=z');
-    expect((await wfr('status', unwatched.trim())).stdout).not.toContain('duration');
+    expect((await wfr('status', unwatched.trim())).stdout).toContain('\nduration   not observed\n');
     expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2\.0s\n/);
     const times = async (...args: string[]) =>
       (await wfr(...args)).stdout

@@ -148,8 +148,11 @@ describe('--from-profile', () => {
   });
 
   test('wfr sandbox --list: says on a terminal alone where the commands work', async () => {
-    const said = 'To run them, open a shell: wfr sandbox -- bash\n';
-    expect((await runCli(['sandbox', '--list'], { stdoutTerminal: 80 })).stderr).toBe(`\n${said}`);
+    const list = (...args: string[]) => runCli(['sandbox', '--list', ...args], { env, stdoutTerminal: 80 });
+    expect((await list()).stderr).toBe('\nThey run in: wfr sandbox -- bash\n');
+    expect((await list(...FLAGS)).stderr).toBe(
+      `\nThey run in: wfr sandbox --from-profile 'my test' -- bash\n`,
+    );
     expect((await runCli(['sandbox', '--list'])).stderr).toBe('');
   });
 
