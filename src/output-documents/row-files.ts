@@ -7,7 +7,7 @@ import type { DocumentFolder } from './document-folder.js';
 import { type SaveFolder, toSafeName } from './save-folder.js';
 
 /** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
-const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;
+const TABLE_LABEL = /^.*?:(\d+)(?: \((.*)\))?$/s;
 
 /**
  * Returns the names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files

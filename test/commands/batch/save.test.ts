@@ -44,6 +44,14 @@ describe('batch --save-outputs', () => {
       expect(JSON.parse(read(`saved/${name}.json`))).toMatchObject({ total: 1 });
   });
 
+  test('batch --save-outputs: a label that has what looks like another line names the file', async () => {
+    const { wfr, cwd, read } = await prepare();
+    writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME:3 (north)\n');
+    const args = ['batch', 'w', '--rows', 'rows.csv', '--label', 'customer', '--save-outputs', 'saved'];
+    expect((await wfr([...args, '--results', 'r.jsonl'], { cwd })).exitCode).toBe(0);
+    expect(JSON.parse(read('saved/ACME_3_north_.json'))).toMatchObject({ total: 1 });
+  });
+
   test('batch --save-outputs: a command that continues saves the rows whose end was not recorded', async () => {
     const { each, cwd, wfr, read } = await prepare();
     await each('--results', 'r.jsonl', '--save-outputs', 'saved');
