@@ -221,7 +221,7 @@ export interface RunEvidence {
 
 /** What to do about an unknown outcome, unless a file records it. */
 export const CHECK_FIRST =
-  'Check the service before you run the command again: a second run may cost a second time. With --once <file>, --adopt <id> could settle it.';
+  'Check the service before you run the command again: a second run may cost a second time. Next time, add --once <file>: --adopt <id> can then settle this.';
 
 /** The way out where a service answers 503 with Retry-After before it has created a run. */
 export const RESEND_503_HINT =
