@@ -248,8 +248,7 @@ class History {
       if (kinds[at] === 'held' && world) this.#mustHold.set(row, this.keyOf(world));
     }
     for (const row of released) if (!apply({ event: 'released', row })) return false;
-    const { rows, places } = presence;
-    if (!apply({ event: 'present', rows, table: '', ...(places !== undefined && { places }) })) return false;
+    if (!apply({ event: 'present', ...presence, table: '' })) return false;
     for (const [at, place] of found.places.entries())
       if (kinds[at] === 'copy' && !apply({ event: 'copy', of: numbers[at] ?? 0, place })) return false;
     return true;

@@ -97,8 +97,16 @@ const FILE_EVENTS = {
     /** Set in the file of a batch: the key of its digests. */
     rowSalt: optional(DIGEST),
   },
-  /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
-  present: { rows: isListOfRanges, table: optional(DIGEST), places: optional(TEXT) },
+  /**
+   * The rows that a command has found, all of which are recorded, and those that are not there and do not count as gone yet;
+   * `table` is the digest of all shards, if there are several.
+   */
+  present: {
+    rows: isListOfRanges,
+    undecided: optional(isListOfRanges),
+    table: optional(DIGEST),
+    places: optional(TEXT),
+  },
   /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
   copy: { of: ROW, place: DIGEST },
   /** The command that has found these rows came to its end. */

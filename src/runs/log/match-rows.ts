@@ -75,7 +75,11 @@ export function matchRows(
   const places = uniquePlaces();
   const recordedAsHeld = recordedRows((row) => stateOf(row) === 'held');
   if (!sendChanged) holdRows();
-  const presence: Presence = { rows: foundRows(), places };
+  const presence: Presence = {
+    rows: toRanges(Float64Array.from(numbers).sort()),
+    undecided: undecidedRows(),
+    places,
+  };
   return {
     /** The number of the row at each position; a copy has that of the row that it equals. */
     numbers,
@@ -85,7 +89,7 @@ export function matchRows(
     held: held as ReadonlyMap<number, string>,
     /** The recorded rows that are held no longer. */
     released: sendChanged ? recordedAsHeld.filter(isFound) : [],
-    /** The rows that count as found, for the next command. */
+    /** The rows that are there, and what the next command must know of the others. */
     presence,
   };
 
@@ -207,12 +211,12 @@ export function matchRows(
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   function goneRows(): number[] {
     if (completed === undefined) return [];
-    return recordedRows((row) => isKept(row) && !isFound(row) && isInRanges(row, completed.rows));
-  }
-
-  function isKept(row: number): boolean {
-    const state = stateOf(row);
-    return state === 'held' || !hasNoRun(state);
+    const { rows, undecided = [] } = completed;
+    return recordedRows((row) => {
+      const state = stateOf(row);
+      const isKept = state === 'held' || !hasNoRun(state);
+      return isKept && !isFound(row) && (isInRanges(row, rows) || isInRanges(row, undecided));
+    });
   }
 
   /** Returns the rows by where they were in the last completed command. */
@@ -226,25 +230,15 @@ export function matchRows(
     ]);
   }
 
-  /**
-   * Returns the rows that are there. While the content of a row is not known, no row that must not be replaced unnoticed
-   * counts as gone: it may be the one that has changed.
-   */
-  function foundRows(): RowRanges {
+  /** Returns the rows that are gone, while the content of a row is not known: it may be the one that has changed. */
+  function undecidedRows(): RowRanges | undefined {
     const isUndecided = [...unreadable].some((at) => {
       const row = numberAt(at);
       return keys.get(row) === undefined || hasNoRun(stateOf(row));
     });
-    const before = isUndecided && completed !== undefined ? [...rowsOf(completed)].filter(isKept) : [];
-    const rows = new Float64Array(numbers.length + before.length);
-    rows.set(numbers);
-    rows.set(before, numbers.length);
-    return toRanges(rows.sort());
+    const gone = isUndecided ? goneRows() : [];
+    return gone.length === 0 ? undefined : toRanges(gone);
   }
-}
-
-function* rowsOf({ rows }: Presence): Generator<number, void, void> {
-  for (const [first, last] of rows) for (let row = first; row <= last; row++) yield row;
 }
 
 function toRanges(sortedRows: Iterable<number>): RowRanges {

@@ -5,6 +5,8 @@ import type { Event, RowRanges } from './events.js';
 /** The rows of a command that recorded them all. */
 export interface Presence {
   rows: RowRanges;
+  /** Those that are not there, and do not count as gone yet. */
+  undecided?: RowRanges | undefined;
   /** What a place is: see the event `present`. */
   places?: string | undefined;
 }
