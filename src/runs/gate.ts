@@ -65,6 +65,14 @@ interface Busy {
   awake: AwakeTime;
 }
 
+/** Why no further row may be sent. */
+export interface StopReason {
+  why: string;
+  hints?: readonly string[];
+  /** Whether --keep-going sends the remaining rows anyway. */
+  mayKeepGoing?: boolean;
+}
+
 export type Gate = ReturnType<typeof createGate>;
 
 /** Returns the gate of a batch. */
@@ -83,12 +91,12 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
   let streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
   let unreachableRows = 0;
-  let stopReason: readonly string[] | undefined;
+  let stopReason: StopReason | undefined;
 
   return {
     givenUp,
 
-    /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
+    /** Why no further row may be sent; undefined while rows may be sent. */
     get stopReason() {
       return stopReason;
     },
@@ -169,29 +177,31 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     streak = { why, count: why === streak.why ? streak.count + 1 : 1 };
     if (!isUnknown || streak.count < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
-    stopReason ??= stop(`The last ${MAX_UNKNOWN} rows that were sent are unknown`, ...hints);
+    stopReason ??= { why: `The last ${MAX_UNKNOWN} rows that were sent are unknown`, hints };
   }
 
-  function reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
-    const hints = error?.hints ?? [];
-    const status = error?.response?.status;
+  function reasonAfterRow(exit: Exit, error: Facts | undefined): StopReason | undefined {
+    const { hints = [], response } = error ?? {};
+    const status = response?.status;
     const reason: unknown = givenUp.reason;
-    if (!keepGoing && exit === ExitCode.unauthorized) return stop('The service rejected the token', ...hints);
-    if (!keepGoing && isRejection(error?.code) && status === 404)
-      return stop('The service does not know the workflow or the address', ...hints, KEEP_GOING);
-    const isRepeated = status !== undefined && status === streak.why;
-    if (!keepGoing && isRepeated && streak.count >= MAX_REJECTED)
-      return stop(
-        `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`,
-        ...hints,
-        KEEP_GOING,
-      );
+    if (!keepGoing) {
+      const mayKeepGoing = true;
+      if (exit === ExitCode.unauthorized) return { why: 'The service rejected the token', hints };
+      if (isRejection(error?.code) && status === 404)
+        return { why: 'The service does not know the workflow or the address', hints, mayKeepGoing };
+      if (status !== undefined && status === streak.why && streak.count >= MAX_REJECTED)
+        return {
+          why: `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`,
+          hints,
+          mayKeepGoing,
+        };
+    }
     if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
-      return stop(`The service asks to wait ${formatDuration(reason.retryAfter)}`);
-    if (givenUp.aborted && status !== undefined) return stop('The service was too busy for 5 minutes');
+      return { why: `The service asks to wait ${formatDuration(reason.retryAfter)}` };
+    if (givenUp.aborted && status !== undefined) return { why: 'The service was too busy for 5 minutes' };
     if (givenUp.aborted || unreachableRows >= MAX_UNREACHABLE)
-      return stop('The service cannot be reached', ...hints);
-    return failFast && exit !== ExitCode.ok ? stop('A row failed, and --fail-fast is set') : undefined;
+      return { why: 'The service cannot be reached', hints };
+    return failFast && exit !== ExitCode.ok ? { why: 'A row failed, and --fail-fast is set' } : undefined;
   }
 
   // Waiting for the service
@@ -246,12 +256,6 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     await clock.sleep(delay, ending).catch(() => endOutage());
   }
 }
-
-function stop(why: string, ...more: readonly string[]): readonly string[] {
-  return [`${why}: no further rows were sent.`, ...more];
-}
-
-const KEEP_GOING = '--keep-going sends the remaining rows anyway.';
 
 function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   let end = () => {};

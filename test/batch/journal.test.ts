@@ -82,7 +82,7 @@ describe('the lines of a results file', () => {
     expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({
       exitCode: 0,
       stderr:
-        '2 rows: 2 finished; no run triggered now\nTo save the outputs: wfr results out.jsonl -o csv > out.csv\n',
+        '2 rows: 2 finished; no run triggered now\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n',
     });
     expect(posts()).toHaveLength(2);
   });

@@ -126,7 +126,13 @@ export function createBatchRun(tools: BatchTools) {
   function notes(): string[] {
     const running = rows.count('running');
     const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
-    const lines = [...(table?.notes ?? []), ...(gate.stopReason ?? [])];
+    const lines = [...(table?.notes ?? [])];
+    const { why, hints = [], mayKeepGoing = false } = gate.stopReason ?? {};
+    // What stops the batch at its last row keeps no row from being sent.
+    const hasUnsent = table === undefined || rows.known < table.total || rows.count('waiting') > 0;
+    if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
+    lines.push(...hints);
+    if (mayKeepGoing && hasUnsent) lines.push('--keep-going sends the remaining rows anyway.');
     if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);
     const unsaved = files?.unsaved ?? 0;

@@ -110,7 +110,9 @@ const MAX_FILES = 3;
 function lookSteps(files: readonly string[]): NextStep[] {
   const [first] = files;
   if (first === undefined || files.length > MAX_FILES) return [];
-  const table = shellCommand([`${first.replace(/\.jsonl?$/, '')}.csv`]);
+  const name = first.replace(/\.jsonl?$/, '');
+  // The table that was sent may have the name of its results file.
+  const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const command = shellCommand(['wfr', 'results', ...files, '-o', 'csv']);
   return [{ text: 'To save the outputs', command: `${command} > ${table}` }];
 }

@@ -502,6 +502,20 @@ describe('batch: stopping', () => {
     },
   );
 
+  test('batch: a rejection of the last row keeps none from being sent, and the advice on the token stays', async () => {
+    for (const [status, advice] of [
+      [401, 'Replace it with a valid token.'],
+      [404, ''],
+    ] as const) {
+      const service = await startBatchService((_request, reply) => reply.send(status, { message: 'no' }));
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+      const env = { WFR_TOKEN: 'secret-token' };
+      const { stderr } = await service.wfr(BATCH_ARGS, { cwd, env });
+      expect(stderr).toContain(advice);
+      expect(stderr).not.toMatch(/no further rows|--keep-going/);
+    }
+  });
+
   test.each([404, 401, 422])(
     'batch --keep-going: rejections with %i do not stop the batch',
     async (status) => {
@@ -574,7 +588,7 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 To run failed and rejected rows again, once corrected: ${command} --retry-failed
-To save the outputs: wfr results out.jsonl -o csv > out.csv
+To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
 
@@ -640,12 +654,24 @@ To save the outputs: wfr results out.jsonl -o csv > out.csv
     expect(stderr).not.toMatch(/--retry-failed|To save/);
   });
 
+  test('batch: the command that saves the outputs does not write over the table', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 't.csv': 'n\n1\n' });
+    for (const [results, csv] of [
+      ['t.jsonl', 't.results.csv'],
+      ['results.jsonl', 'results.csv'],
+    ]) {
+      const { stderr } = await wfr(['batch', 'w', '--rows', 't.csv', '--results', results ?? ''], { cwd });
+      expect(stderr).toContain(`wfr results ${results} -o csv > ${csv}\n`);
+    }
+  });
+
   test('batch: a success names the next command', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.csv\n$/,
+      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
     );
     // The time of the second command is not that of the batch.
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(

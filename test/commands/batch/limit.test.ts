@@ -14,7 +14,7 @@ describe('batch --limit', () => {
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
     expect(stderr).toContain('60 rows: 5 finished, 55 waiting; took ');
     expect(stderr).toMatch(
-      /To send the waiting rows, without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\nTo save the outputs: wfr results out\.jsonl -o csv > out\.csv\n$/,
+      /To send the waiting rows, without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
     );
     const results = await wfr(['results', 'out.jsonl'], { cwd });
     expect(results.exitCode).toBe(0);

@@ -136,7 +136,7 @@ describe('results', () => {
     const line = '2 rows: 2 finished; began 2026-05-06 07:08:09 UTC, last change 25s later\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.csv\n`);
+    expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, last change 25s later;',
     );
