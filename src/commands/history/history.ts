@@ -29,7 +29,7 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** What a line shows: a run, or a batch, which has no id, and how many of its runs have finished. */
+/** What a line shows: a run, or a batch, which has no id, and how many of its rows were sent and have finished. */
 type Line = PastRun & { finished?: string };
 
 /** A line, with the name of its workflow in the profile. */
@@ -72,10 +72,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
   const commands = isText && !quiet ? statusCommands(runs, shorten, { flags, profile, context }) : [];
   if (isText && !quiet) {
+    const noun = groups.length < wanted.length ? 'runs and batches' : 'runs';
     if (shown.length < groups.length)
-      notes.push(
-        `${shown.flat().length} of ${wanted.length} runs; to list all, add --limit ${groups.length}`,
-      );
+      notes.push(`${shown.length} of ${groups.length} ${noun}; to list all, add --limit ${groups.length}`);
     if (runs.some((run) => isBatch(run) && isOpen(run)))
       notes.push('To continue a batch, run its command again.');
     if (commands.length > 0) notes.push('As last recorded; to ask the service:');
@@ -106,18 +105,19 @@ function lineOf(group: Group): Line {
   const [latest, ...earlier] = group;
   const first = earlier.at(-1);
   if (first === undefined) return latest;
-  const others = group.filter(({ status }) => status !== 'FINISHED');
-  const hasOpen = others.some(isOpen);
+  // A row that was sent again counts once.
+  const rows = [...new Map(group.toReversed().map((run) => [run.label, run])).values()];
+  const others = rows.filter(({ status }) => status !== 'FINISHED');
   const [{ status } = latest] = others;
-  const ends = group.map(({ ended = '' }) => ended).sort();
-  const { label: name = '' } = latest;
+  const { label = '' } = latest;
   return {
     ...first,
     id: '',
-    status: hasOpen ? 'RUNNING' : status,
-    finished: `${group.length - others.length}/${group.length}`,
-    label: tableOf(name).slice(0, -1) || name.replace(/[^/\\]*$/, ''),
-    ended: hasOpen ? '' : (ends.at(-1) ?? ''),
+    status: others.some(isOpen) ? 'RUNNING' : status,
+    finished: `${rows.length - others.length}/${rows.length}`,
+    label: tableOf(label).slice(0, -1) || label.replace(/[^/\\]*$/, ''),
+    // The time between its commands would count.
+    ended: '',
   };
 }
 
@@ -205,7 +205,7 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'FINISHED', text: ({ finished = '' }) => finished, isOptional: true },
+    { header: 'FINISHED/SENT', text: ({ finished = '' }) => finished, isOptional: true },
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),

@@ -171,7 +171,7 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
-  test('those of a batch share a line with the status and the duration of all, unless --status selects them or the output is data', async () => {
+  test('those of a batch share a line with the status of all, unless --status selects them or the output is data', async () => {
     const row = (start: string, label: string, status: string, batch?: string, more = {}) => {
       return { id: uuid(start), status, label, ...(batch && { batch }), ...more };
     };
@@ -190,19 +190,30 @@ describe('history: the runs that are listed', () => {
       row('a0fa8c1e', 'b.pdf', 'FINISHED', 'd'),
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS    FINISHED  NAME                 DURATION  AGE',
-      'batch     FINISHED  2/2       invoice                        now',
-      'batch     RUNNING   1/3       invoice: scans/                now',
-      'batch     FAILED    3/4       invoice: rows.csv    1m 30s    1m',
-      '50fa8c1e  FINISHED            invoice: rows.csv:2            now',
-      '30fa8c1e  FINISHED            invoice: rows.csv:2            now',
+      'ID        STATUS    FINISHED/SENT  NAME                 AGE',
+      'batch     FINISHED  2/2            invoice              now',
+      'batch     RUNNING   1/3            invoice: scans/      now',
+      'batch     FAILED    3/4            invoice: rows.csv    1m',
+      '50fa8c1e  FINISHED                 invoice: rows.csv:2  now',
+      '30fa8c1e  FINISHED                 invoice: rows.csv:2  now',
     ]);
     expect((await history()).stderr).toBe('To continue a batch, run its command again.\n');
     expect(await list('--limit', '2')).toHaveLength(3);
-    expect((await history(['--limit', '2'])).stderr).toMatch(/^5 of 11 runs; to list all, add --limit 5\n/);
+    expect((await history(['--limit', '2'])).stderr).toMatch(
+      /^2 of 5 runs and batches; to list all, add --limit 5\n/,
+    );
     expect((await history(['--limit', '1'])).stderr).not.toContain('To continue');
     expect(await list('--status', 'finished')).toHaveLength(9);
     expect(await list('-o', 'id')).toHaveLength(11);
+  });
+
+  test('a row of a batch that was sent again counts once, as it is now', async () => {
+    const run = (start: string, row: number, status: string) => {
+      return { id: uuid(start), status, label: `rows.csv:${row}`, batch: 'a' };
+    };
+    const failed = [run('10fa8c1e', 2, 'FAILED'), run('20fa8c1e', 3, 'FAILED')];
+    const { list } = past([...failed, run('30fa8c1e', 3, 'FINISHED')]);
+    expect(await list()).toContain('batch  FAILED  1/2            invoice: rows.csv  now');
   });
 
   test('a batch of which no run has ended is running, and a window of 40 columns has the name of its table', async () => {
@@ -210,7 +221,7 @@ describe('history: the runs that are listed', () => {
       { id: uuid('10fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:2', batch: 'a' },
       { id: uuid('20fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:3', batch: 'a' },
     ]);
-    expect(await list()).toContain('batch  RUNNING  0/2       invoice: customers-of-may.csv  now');
+    expect(await list()).toContain('batch  RUNNING  0/2            invoice: customers-of-may.csv  now');
     const { stdout } = await history([], { stdoutTerminal: 40 });
     expect(stripVTControlCharacters(stdout)).toContain('batch  RUNNING  customers-of-may.csv');
   });
