@@ -326,16 +326,23 @@ function estimateText(ms: number | undefined): string {
   return `~${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
 }
 
-/** Returns a line of at most `width` characters. */
+/** Returns a line of at most `width` characters, with the parts that fit, those of the lowest rank first. */
 export function fitLine(groups: readonly Group[], width = Number.POSITIVE_INFINITY): string {
-  for (let rank = Math.max(...groups.flat().map(([, own]) => own)); ; rank--) {
-    const shown = groups.map((parts) => parts.filter(([text, own]) => text !== '' && own <= rank));
-    const join = (textOf: (part: Part) => string) =>
-      shown.flatMap((parts) => (parts.length === 0 ? [] : parts.map(textOf).join(', '))).join('  ');
-    const text = join(([text]) => text);
-    if (text.length <= width) return join(([text, , paint]) => paint?.(text) ?? text);
-    if (rank <= 0) return truncateTo(text, width);
+  const lineOf = (ranks: ReadonlySet<number>, show: (part: Part) => string) =>
+    groups
+      .map((parts) => parts.filter(([text, rank]) => text !== '' && ranks.has(rank)).map(show))
+      .flatMap((texts) => (texts.length === 0 ? [] : texts.join(', ')))
+      .join('  ');
+  const plain = ([text]: Part) => text;
+  let shown = new Set([0]);
+  const ranks = groups.flat().map(([, rank]) => rank);
+  for (const rank of new Set(ranks.sort((one, other) => one - other))) {
+    const more = new Set([...shown, rank]);
+    if (lineOf(more, plain).length <= width) shown = more;
   }
+  const line = lineOf(shown, plain);
+  if (line.length > width) return truncateTo(line, width);
+  return lineOf(shown, ([text, , paint]) => paint?.(text) ?? text);
 }
 
 /** Returns a text of at most `width` characters. */

@@ -200,12 +200,12 @@ describe('live line', () => {
     ],
     [93, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
     [89, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  ~6m 30s left'],
-    [79, '1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  ~6m 30s left'],
-    [70, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  ~6m 30s left'],
-    [52, '1,204/9,000  4 failed, 1 unknown  ~6m 30s left'],
+    [79, '1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
+    [70, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  1m, ~6m 30s left'],
+    [52, '1,204/9,000  4 failed, 1 unknown  1m, ~6m 30s left'],
     [35, '1,204/9,000  4 failed, 1 unknown'],
-    [30, '1,204/9,000  4 failed'],
-    [20, '1,204/9,000'],
+    [30, '1,204/9,000  4 failed  1m'],
+    [20, '1,204/9,000  1m'],
     [8, '1,204/9…'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
     const ended = [
