@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -80,6 +81,17 @@ describe('batch: the lock of a results file', () => {
     expect(requests).toEqual([]);
     copyFileSync(path, join(cwd, 'copy.jsonl'));
     expect((await wfr([...BATCH_ARGS.slice(0, 4), '--results', 'copy.jsonl'], { cwd })).exitCode).toBe(0);
+  });
+
+  test.each([
+    ['although the device number of its file differs there', { space: 'other' }, {}],
+    ['although neither says which process ids it has', { space: '' }, { space: '' }],
+  ])('batch: the lock of another machine is not taken over, %s', async (_why, owner, self) => {
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
+    writeFileSync(path, '');
+    appendClaim(path, { host: 'elsewhere', ...owner }, { file: `99:${statSync(path).ino}` });
+    const { exitCode } = await wfr(BATCH_ARGS, { cwd, self: { ...isDead, ...self } });
+    expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
   });
 
   test('batch: a copy of a results file whose owner is alive is not locked after 26 s without changes', async () => {
@@ -224,13 +236,15 @@ describe('batch: a process that has lost its results file', () => {
   }
 
   test('batch: after another process has taken the file over, no further row is sent and wfr exits 74', async () => {
-    const { exitCode, stderr, completePosts } = await runInterruptedBatch((path) =>
+    const { path, exitCode, stderr, completePosts } = await runInterruptedBatch((path) =>
       appendClaim(path, {}, { after: readLatestToken(path) }),
     );
     expect(completePosts).toBe(1);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
     expect(stderr).toContain('In progress when it stopped: rows.jsonl:1 (run-1).');
+    // The claim is noticed after this line, and nothing is written any more.
+    expect(readEvents(path).at(-1)).toMatchObject({ event: 'accepted', row: 1 });
   });
 
   test('batch: a claim right after a line of the owner is noticed with that line', async () => {
@@ -372,6 +386,50 @@ describe('batch: a process that has lost its results file', () => {
     expect(exitCode).toBe(130);
     expect(stderr).toContain('rows.jsonl:1  running  run-1  interrupted\n');
     expect(stderr).toContain('cannot write out.jsonl: the disk does not respond');
+  });
+
+  test('batch: a claim that follows the partial line of a killed process is made again, and both are readable', async () => {
+    const { cwd, path, wfr, triggered } = await prepareBatch(1);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
+    let isTorn = false;
+    replaceWrites(async (data, write) => {
+      if (!isTorn) appendFileSync(path, '{"event":"op');
+      isTorn = true;
+      return write(data);
+    });
+    for (const args of [BATCH_ARGS, BATCH_ARGS, ['results', path]])
+      expect(await wfr(args, { cwd })).toMatchObject({ exitCode: 0 });
+    expect(triggered).toHaveLength(1);
+  });
+
+  test('batch: a request whose row is not on disk as sent is not completed, and its row waits', async () => {
+    const { open } = promises;
+    replaceFunction(promises, 'open', async (path, ...rest) => {
+      const handle = await open(path, ...rest);
+      handle.datasync = async () => {
+        if (readFileSync(String(path), 'utf8').includes('"sent"'))
+          throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+      };
+      return handle;
+    });
+    const { cwd, wfr, triggered } = await prepareBatch(1);
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect({ exitCode, triggered }).toEqual({ exitCode: 74, triggered: [] });
+    expect(stderr).toContain('1 row: 1 waiting');
+  });
+
+  test.each<[string, (path: string) => void, string]>([
+    ['that is invalid', (path) => appendFileSync(path, 'no event\n'), 'is not a line'],
+    ['of another workflow', () => {}, 'belongs to a batch with the workflow'],
+  ])('batch: a results file %s is released, and no timer goes on', async (_which, change, problem) => {
+    const { cwd, path, wfr } = await prepareBatch(1);
+    await wfr(BATCH_ARGS, { cwd });
+    change(path);
+    const args = BATCH_ARGS.map((arg) => (arg === 'w' && problem.includes('workflow') ? 'other' : arg));
+    const { exitCode, stderr, clock } = await wfr(args, { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(problem) });
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n').at(-1)).toContain('"close"');
+    expect(clock.pending).toBe(0);
   });
 
   test('batch: events that a process wrote after it was replaced are ignored, except ids', async () => {

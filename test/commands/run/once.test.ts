@@ -538,6 +538,20 @@ describe('run --once: a file system without hard links', () => {
     }
   });
 
+  test('run --once: a file that a full disk cuts short is removed, and the same command creates it', async () => {
+    const { once, path, accepted, cwd } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('ENOSYS'));
+    const { open } = promises;
+    const restore = replaceFunction(promises, 'open', async (opened, flags, ...rest) => {
+      const handle = await open(opened, flags, ...rest);
+      if (opened === path && flags === 'wx') handle.writeFile = fails('ENOSPC');
+      return handle;
+    });
+    expect([(await once()).exitCode, readdirSync(cwd), accepted.length]).toEqual([2, [], 0]);
+    restore();
+    expect([(await once()).exitCode, accepted.length]).toEqual([0, 1]);
+  });
+
   test('run --once: a file that another process has created and not yet written is waited for', async () => {
     const { once, path, accepted } = await prepareOnce();
     writeFileSync(path, '');
