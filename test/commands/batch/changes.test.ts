@@ -116,6 +116,18 @@ describe('batch --each: files that change', () => {
     expect(sent).toHaveLength(1);
   });
 
+  test('batch --each: --send-changed releases only what is there: a held document that comes back stays held', async () => {
+    const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A' });
+    await run();
+    write('a.pdf', 'A2');
+    expect((await run()).stderr).toContain('1 held');
+    write('a.pdf', 'A3');
+    expect((await run('--send-changed')).exitCode).toBe(0);
+    write('a.pdf', 'A2');
+    expect((await run()).stderr).toContain('1 held');
+    expect(sent).toEqual([scan('A'), scan('A3')]);
+  });
+
   test('batch --each: files that were added, moved, swapped or archived need no flag, and only the new ones are sent', async () => {
     const { run, sent, write, path } = await prepareFolder({ 'm.pdf': 'M', 'n.pdf': 'N' });
     await run();
@@ -148,13 +160,27 @@ describe('batch --each: files that change', () => {
   });
 
   test('batch --each: a copy is listed as a copy, and not sent; a copy over a document that was sent sends nothing', async () => {
-    const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
+    const { run, wfr, cwd, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
     expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
     expect(first.stderr).toContain('Not sent, as copies of other files: scans/b.pdf.');
+    const { exitCode, stdout, stderr } = await wfr(['results', 'out.jsonl'], { cwd });
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^2 rows: 2 finished/),
+      stderr: '',
+    });
     write('c.pdf', 'A');
     expect((await run()).exitCode).toBe(0);
     expect(sent).toEqual([scan('A'), scan('C')]);
+  });
+
+  test('batch --each: a copy that sorts before a file that was sent is the copy', async () => {
+    const { run, sent, write } = await prepareFolder({ 'b.pdf': 'B' });
+    await run();
+    write('a.pdf', 'B');
+    expect((await run()).stderr).toContain('Not sent, as copies of other files: scans/a.pdf.');
+    expect(sent).toHaveLength(1);
   });
 
   test('batch --each: a file that is named more than once is one row, and no copy of itself', async () => {
@@ -370,6 +396,23 @@ describe('batch --rows: tables that change', () => {
     expect(sent).toEqual([]);
   });
 
+  test('batch: a row whose document is missing is not the one that its latest document has moved to', async () => {
+    const { run, sent, cwd, write } = await prepareTable('customer,scan@\nA,a.pdf\n');
+    const path = join(cwd, 'a.pdf');
+    writeFileSync(path, '1');
+    await run();
+    writeFileSync(path, '2');
+    expect((await run('--send-changed')).exitCode).toBe(0);
+    renameSync(path, join(cwd, 'b.pdf'));
+    write('customer,scan@\nA,a.pdf\nA,b.pdf\n');
+    const { exitCode, stderr } = await run();
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 3,
+      stderr: expect.stringContaining('1 finished, 1 invalid'),
+    });
+    expect(sent).toHaveLength(2);
+  });
+
   test('batch: a row whose document was archived after success is finished, and one whose document was replaced is held', async () => {
     const { run, sent, cwd } = await prepareTable('customer,scan@\nA,a.pdf\nB,b.pdf\n');
     writeFileSync(join(cwd, 'a.pdf'), 'A');
@@ -486,6 +529,19 @@ describe('batch: settling rows', () => {
     expect((await run('--adopt', '2=none', '--adopt', '4=other')).exitCode).toBe(3);
     expect(sent).toHaveLength(5);
     expect((await run('--adopt', '3=run-3')).exitCode).toBe(2);
+  });
+
+  test('batch --adopt <row>=none: a failed row whose two later triggers created nothing is failed again', async () => {
+    const { run, state } = await prepareTable('n\n1\n');
+    state.answerOf = () => 'fail';
+    await run();
+    state.answerOf = () => 'drop';
+    expect((await run('--retry-failed')).exitCode).toBe(6);
+    expect((await run('--resend-unknown')).exitCode).toBe(6);
+    expect(await run('--adopt', '2=none')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('1 row: 1 failed'),
+    });
   });
 
   test('batch --retry-failed <rows>: only these rows, and another one exits 2', async () => {

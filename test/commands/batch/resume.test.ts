@@ -168,6 +168,16 @@ describe('batch: resuming from a results file', () => {
     expect(requests).toHaveLength(before);
   });
 
+  test('batch: a results file of one shard is not used for another one, even if no run exists', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    expect((await wfr([...BATCH_ARGS, '--shard', '1/2'], { cwd })).exitCode).toBe(5);
+    expect(await wfr([...BATCH_ARGS, '--shard', '2/2'], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('with the shard 1/2, not 2/2'),
+    });
+  });
+
   test('batch: a results file names the inputs of all rows that have changed, and stores no value', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
