@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import promises from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
@@ -16,6 +17,7 @@ import { VirtualClock } from '../helpers/clock.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 import { effort } from '../helpers/effort.js';
 import { bash, startWfr } from '../helpers/process.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
@@ -292,6 +294,19 @@ describe('--save-documents', () => {
 
     expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('new b');
+  });
+
+  test.each([
+    ['with the same start', 'new b and more', false],
+    ['where the file system has no hard links', 'mine', true],
+  ])('--save-documents: a file with other content is kept, %s', async (_which, mine, isWithoutLinks) => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out'));
+    writeFileSync(join(cwd, 'out/b.txt'), mine);
+    const noLinks = async () => Promise.reject(Object.assign(new Error(), { code: 'ENOSYS' }));
+    if (isWithoutLinks) replaceFunction(promises, 'link', noLinks);
+    expect((await watched({ b: uri('text/plain', 'new b') }, undefined, cwd)).exitCode).toBe(74);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe(mine);
   });
 
   test('run --save-documents: files in the folder exit 2 before anything is sent, without --force', async () => {
