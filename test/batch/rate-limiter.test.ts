@@ -36,6 +36,14 @@ describe('RateLimiter', () => {
     expect(limiter.rate).toBe(1);
   });
 
+  test('RateLimiter: a service that asks for an hour is sent the next request after 5 minutes', async () => {
+    const clock = new VirtualClock();
+    const limiter = createRateLimiter(10, clock);
+    limiter.onResponse(429, 3_600_000);
+    await limiter.acquire(new AbortController().signal);
+    expect(clock.monotonic()).toBe(300_000);
+  });
+
   test('RateLimiter: an unlimited rate is limited after a 429, and unlimited again after enough successes', async () => {
     const clock = new VirtualClock();
     const limiter = createRateLimiter(Number.POSITIVE_INFINITY, clock);

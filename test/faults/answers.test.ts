@@ -355,6 +355,11 @@ describe('run: responses that reject a trigger', () => {
     expect((await runAgainst(respond(429))).gaps).toEqual([1000, 2000, 4000]);
   });
 
+  test('run: a Retry-After that is shorter than the backoff does not shorten it (fault 24)', async () => {
+    const { gaps } = await runAgainst(respond(429, '', { 'retry-after': '1' }));
+    expect(gaps).toEqual([1000, 2000, 4000]);
+  });
+
   test.each([
     ['three days', '259200', 1, '3 days'],
     ['1e12', '1e12', 1, ''],
@@ -377,7 +382,12 @@ describe('run: responses that reject a trigger', () => {
   });
 
   test('run: a response that is not valid UTF-8 is one warning, and is printed with replacement characters', async () => {
-    const run = JSON.stringify(aFinishedRun({ name: 'caf@' })).replace('@', '\u00e9');
+    // Characters of three bytes, one of which is in two of the pieces that are repaired.
+    const text = '\u20ac'.repeat(50_000);
+    const run = JSON.stringify(aFinishedRun({ name: 'caf@' })).replace(
+      '@',
+      `\u00e9${Buffer.from(text).toString('latin1')}`,
+    );
     const { baseUrl } = await scriptedService(async (request, reply) => {
       await request.body();
       reply.raw(`HTTP/1.1 200 OK\r\ncontent-length: ${run.length}\r\n\r\n${run}`);
@@ -390,7 +400,7 @@ describe('run: responses that reject a trigger', () => {
       const { stdout, stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: baseUrl } });
       expect({ exitCode, output: JSON.parse(stdout) }).toEqual({
         exitCode: 0,
-        output: { name: 'caf\ufffd' },
+        output: { name: `caf\ufffd${text}` },
       });
       expect(stderr.match(/warning: .*/g)).toEqual([
         'warning: the response is not valid UTF-8; invalid bytes were replaced by U+FFFD',

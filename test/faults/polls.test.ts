@@ -71,6 +71,7 @@ describe('run: polls that fail', () => {
       (_request, reply) => reply.send(200, aRun(), { 'content-encoding': 'br' }),
     ],
     ['a response that is not HTTP', (_request, reply) => void reply.socket.end('hello\r\n\r\n')],
+    ['an alert of TLS', (_request, reply) => void reply.socket.end('\u0015\u0003\u0001\0\u0002\u0002F')],
   ])(
     'run: a poll that fails with %s is reported on one line and retried with backoff (fault 35)',
     async (_name, poll) => {

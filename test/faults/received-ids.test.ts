@@ -116,27 +116,26 @@ describe('run: a complete Run in the response to the trigger', () => {
     },
   );
 
-  test('run: polls in gzip, or with a repeated Content-Length on a kept-alive connection, are read', async () => {
+  test('run: polls in gzip, of plain JSON that is said to be in gzip, or with a repeated Content-Length on a kept-alive connection, are read', async () => {
     let polls = 0;
     const text = JSON.stringify(aFinishedRun());
-    const { exitCode, gets } = await runAgainst(
+    const { exitCode, gets, stderr } = await runAgainst(
       respondRaw(contentLength(ACCEPTED), ACCEPTED),
       (request, reply) => {
         polls++;
-        if (polls === 1)
-          return respondRaw(
-            `content-encoding: gzip\r\n${contentLength(gzipSync(ACCEPTED))}`,
-            gzipSync(ACCEPTED),
-            200,
-          )(request, reply);
+        if (polls <= 2) {
+          const body = polls === 1 ? gzipSync(ACCEPTED) : ACCEPTED;
+          return respondRaw(`content-encoding: gzip\r\n${contentLength(body)}`, body, 200)(request, reply);
+        }
         return respondRaw(
-          contentLength(polls === 2 ? ACCEPTED : text).repeat(2),
-          polls === 2 ? ACCEPTED : text,
+          contentLength(polls === 3 ? ACCEPTED : text).repeat(2),
+          polls === 3 ? ACCEPTED : text,
           200,
         )(request, reply);
       },
     );
-    expect({ exitCode, polls: gets.length }).toEqual({ exitCode: 0, polls: 3 });
+    expect({ exitCode, polls: gets.length }).toEqual({ exitCode: 0, polls: 4 });
+    expect(stderr).not.toContain('retrying');
   });
 
   test('run: a response head that arrives byte by byte is read', async () => {
@@ -312,10 +311,17 @@ describe('run: a candidate for the id of the run', () => {
     expect({ exitCode, gets: gets.length }).toEqual({ exitCode: 0, gets: 4 });
   });
 
+  test('run: of many ids in a response, the three that are the likeliest are requested', async () => {
+    const post = cutOff('{"run_id":"c","data":{"id":"d"},"runId":"b","id":"a",');
+    const { exitCode, gets } = await runAgainst(post, show({ id: 'other' }));
+    expect({ exitCode, gets }).toEqual({ exitCode: 6, gets: ['/runs/a', '/runs/b', '/runs/c'] });
+  });
+
   test('run: a GET that shows another id does not confirm a candidate; the partial body and the Location are printed', async () => {
     const post = cutOff('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
-    const { exitCode, stderr, posts } = await runAgainst(post, show({ id: 'run-9' }));
+    const { exitCode, stderr, posts, gets } = await runAgainst(post, show({ id: 'run-9' }));
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
+    expect(gets).toEqual(['/runs/run-1', '/runs/run-2']);
     expect(stderr).toContain('the response names the id run-1,');
     expect(stderr).toContain('the response names the id run-2,');
     expect(stderr).toMatch(/the response points to http:\/\/127\.0\.0\.1:\d+\/v2\/runs\/run-2\n/);

@@ -58,7 +58,7 @@ test('run: a response that drips without an id exits 6 after 5 minutes, and says
 test('run: a response of 60 MB at 100 kB/s takes 10 minutes, and is read', async () => {
   const clock = new VirtualClock();
   const run = JSON.stringify(aFinishedRun('x'.repeat(60_000_000)));
-  const { baseUrl } = await serve(async (_request, { raw, socket }) => {
+  const { baseUrl, requests } = await serve(async (_request, { raw, socket }) => {
     raw(`${HEAD}content-length: ${run.length}\r\n\r\n`);
     for (let from = 0; from < run.length; from += 1_000_000) {
       if (!socket.write(run.slice(from, from + 1_000_000)))
@@ -69,6 +69,8 @@ test('run: a response of 60 MB at 100 kB/s takes 10 minutes, and is read', async
   });
   const { exitCode } = await runCli(['run', 'w', '-o', 'id'], { env: { WFR_BASE_URL: baseUrl }, clock });
   expect(exitCode).toBe(0);
+  // The run is read from the response itself, and not looked up by an id in the part that has arrived.
+  expect(requests).toHaveLength(1);
 });
 
 test.each<[string, string]>([
