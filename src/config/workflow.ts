@@ -49,9 +49,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   const names = named.map(({ name }) => name);
   const nearest = findNearest(workflow, names);
   const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
-  throw new UsageError(
-    `${workflow}: neither a UUID, a URL with one, nor a workflow of profile ${profile.name}; ${suggestion}`,
-  );
+  throw new UsageError(`${workflow}: no workflow of profile ${profile.name}, and no UUID; ${suggestion}`);
 }
 
 /** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */

@@ -41,7 +41,7 @@ describe('the profile', () => {
     const { baseUrl, requests } = await scriptedService(acceptThenShow(aFinishedRun()));
     const workflows = { invoice: UUID, claims: { id: UUID } };
     const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
-    const message = `wfr: error: ${workflow}: neither a UUID, a URL with one, nor a workflow of profile a; ${suggestion}\n`;
+    const message = `wfr: error: ${workflow}: no workflow of profile a, and no UUID; ${suggestion}\n`;
     const commands = [
       ['run', workflow, '-q'],
       ['run', workflow, '--dry-run'],

@@ -125,7 +125,7 @@ describe('--from-profile', () => {
       stderr: expect.stringContaining('inputs.scan: missing input scan'),
     });
     expect(await run('free', 'anything:=1')).toMatchObject({ exitCode: 0 });
-    expect((await run('claims')).stderr).toContain('nor a workflow of profile my test');
+    expect((await run('claims')).stderr).toContain('no workflow of profile my test');
   });
 
   test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
