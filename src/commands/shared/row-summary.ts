@@ -69,9 +69,9 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     has('lost') && ['For each lost row, check the base URL and the service.'],
     // The same command also reads the invalid rows again.
     isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, ${again}.`],
-    // Rows that are open may still fail: all of them are for the command after that.
+    // Rows that are open may still fail: all of them are for the command after that. Rejected ones need a correction first.
     retried !== '' &&
-      !isContinued && [
+      (!isContinued || has('rejected')) && [
         `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
         '--retry-failed',
       ],

@@ -497,6 +497,11 @@ describe('batch: stopping', () => {
       expect({ exitCode, posts }).toEqual({ exitCode: code, posts: rows });
       expect(stderr).toContain(reason);
       expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; took `, 'm'));
+      expect(stderr).toMatch(/\nTo continue: wfr batch .*\n/);
+      const isAgain = /\nTo run rejected rows again, once corrected: wfr batch .* --retry-failed\n/.test(
+        stderr,
+      );
+      expect(isAgain).toBe(status !== 401);
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; (began|at) .*$`, 'm'));
     },
