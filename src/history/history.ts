@@ -34,6 +34,8 @@ export interface PastRun {
   version?: string | undefined;
   /** What the runs of one batch have in common: the salt of its results file. */
   batch?: string;
+  /** How many rows the table or folder of the batch had. */
+  rows?: number | undefined;
 }
 
 /** More or longer texts could make a record too long for one atomic write. */
@@ -190,8 +192,8 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
-  const { version = '', batch = '' } = record;
-  if (!Array.isArray(inputs)) return false;
+  const { version = '', batch = '', rows = 0 } = record;
+  if (!Array.isArray(inputs) || typeof rows !== 'number') return false;
   return [id, workflow, baseUrl, triggered, status, label, version, batch, ...inputs].every(
     (text) => typeof text === 'string',
   );

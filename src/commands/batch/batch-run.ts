@@ -38,7 +38,8 @@ export function createBatchRun(tools: BatchTools) {
   const stopWatching = AbortSignal.any([interruption.signal, log.failed, gate.givenUp]);
   // Every watched run adds a listener.
   setMaxListeners(0, stopWatching);
-  const runner = rowRunner(tools, isStopped, stopWatching, digestFile);
+  const total = () => table?.total;
+  const runner = rowRunner(tools, { isStopped, total, stopWatching, digestFile });
 
   return {
     prepare,

@@ -43,18 +43,23 @@ export interface RowResult {
   late?: boolean | undefined;
 }
 
+export interface RunnerOptions {
+  /** Returns whether no further request may be completed. */
+  isStopped: () => boolean;
+  /** Returns the number of rows. */
+  total: () => number | undefined;
+  /** Ends the watching of runs: a signal arrived, or the log cannot be written. */
+  stopWatching: AbortSignal;
+  digestFile: DigestFile;
+}
+
 /** A row was not sent because the batch stopped; its request was never complete. */
 const HELD_BACK = new Error('the batch stopped before this row was sent');
 
-/**
- * Returns what sends and watches rows. `isStopped` returns whether no further request may be completed; `stopWatching` ends
- * the watching of runs: a signal arrived, or the log cannot be written.
- */
+/** Returns what sends and watches rows. */
 export function rowRunner(
   { plan, session, log, gate, files }: BatchTools,
-  isStopped: () => boolean,
-  stopWatching: AbortSignal,
-  digestFile: DigestFile,
+  { isStopped, total, stopWatching, digestFile }: RunnerOptions,
 ) {
   const { context, interruption, reporter, service, history } = session;
   const { secrets } = context;
@@ -186,7 +191,8 @@ export function rowRunner(
     // Else the line of a row that has ended has it.
     if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     const batch = Buffer.from(log.recorded.salt).toString('hex');
-    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, batch });
+    const run = { id, workflow: workflowId, baseUrl, inputs, status, label, version };
+    history.recordTrigger({ ...run, batch, rows: total() });
   }
 }
 

@@ -29,7 +29,7 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** What a line shows: a run, or a batch, which has no id, and how many of its rows were sent and have finished. */
+/** What a line shows: a run, or a batch, which has no id, and how many of its rows have finished. */
 type Line = PastRun & { finished?: string };
 
 /** A line, with the name of its workflow in the profile. */
@@ -106,15 +106,15 @@ function lineOf(group: Group): Line {
   const first = earlier.at(-1);
   if (first === undefined) return latest;
   // A row that was sent again counts once.
-  const rows = [...new Map(group.toReversed().map((run) => [run.label, run])).values()];
-  const others = rows.filter(({ status }) => status !== 'FINISHED');
+  const sent = [...new Map(group.toReversed().map((run) => [run.label, run])).values()];
+  const others = sent.filter(({ status }) => status !== 'FINISHED');
   const [{ status } = latest] = others;
-  const { label = '' } = latest;
+  const { label = '', rows = sent.length } = latest;
   return {
     ...first,
     id: '',
     status: others.some(isOpen) ? 'RUNNING' : status,
-    finished: `${rows.length - others.length}/${rows.length}`,
+    finished: `${sent.length - others.length}/${rows}`,
     label: tableOf(label).slice(0, -1) || label.replace(/[^/\\]*$/, ''),
     // The time between its commands would count.
     ended: '',
@@ -205,7 +205,7 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'FINISHED/SENT', text: ({ finished = '' }) => finished, isOptional: true },
+    { header: 'FINISHED', text: ({ finished = '' }) => finished, isOptional: true },
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),

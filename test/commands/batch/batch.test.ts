@@ -723,7 +723,7 @@ test('batch: its runs enter the history as those of one batch, so that @last is 
     .split('\n')
     .map((line) => JSON.parse(line));
   const [, batch] = /"rowSalt":"([0-9a-f]{32})"/.exec(readFileSync(join(cwd, 'o.jsonl'), 'utf8')) ?? [];
-  const shared = { workflow: 'w', inputs: ['n'], status: 'FINISHED', batch };
+  const shared = { workflow: 'w', inputs: ['n'], status: 'FINISHED', batch, rows: 2 };
   expect(runs).toMatchObject([
     { id: 'run-2', label: 'rows.csv:3', ...shared },
     { id: 'run-1', label: 'rows.csv:2', ...shared },

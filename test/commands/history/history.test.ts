@@ -131,7 +131,9 @@ describe('history: recording and listing runs', () => {
     await wfr('watch', watched.trim());
     const { stdout: unwatched } = await wfr('run', '-d', FAILING, 'customer=z');
     await wfr('run', FAILING, 'customer=z');
-    expect((await wfr('status', unwatched.trim())).stdout).toContain('\nduration   not observed\n');
+    expect((await wfr('status', unwatched.trim())).stdout).toContain(
+      '\nduration   not known (not watched to the end)\n',
+    );
     expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2\.0s\n/);
     const times = async (...args: string[]) =>
       (await wfr(...args)).stdout

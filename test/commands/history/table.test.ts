@@ -23,6 +23,7 @@ interface Recorded {
   version?: string;
   inputs?: string[];
   batch?: string;
+  rows?: unknown;
 }
 
 /** Writes a history (the oldest run first) and a config file that names a workflow. */
@@ -182,7 +183,8 @@ describe('history: the runs that are listed', () => {
       row('30fa8c1e', 'rows.csv:2', 'FINISHED'),
       row('40fa8c1e', 'rows.csv:4', 'FINISHED', 'a', ended(9)),
       row('50fa8c1e', 'rows.csv:2', 'FINISHED', 'b'),
-      row('60fa8c1e', 'rows.csv:5', 'FINISHED', 'a'),
+      row('60fa8c1e', 'rows.csv:5', 'FINISHED', 'a', { rows: 6 }),
+      row('c0fa8c1e', 'rows.csv:5', 'FINISHED', 'a', { rows: '6' }),
       row('70fa8c1e', 'scans/a.pdf', 'FINISHED', 'c', ended(1)),
       row('80fa8c1e', 'scans/b.pdf', 'RUNNING', 'c'),
       row('b0fa8c1e', 'scans/c.pdf', 'FAILED', 'c'),
@@ -190,12 +192,12 @@ describe('history: the runs that are listed', () => {
       row('a0fa8c1e', 'b.pdf', 'FINISHED', 'd'),
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS    FINISHED/SENT  NAME                 AGE',
-      'batch     FINISHED  2/2            invoice              now',
-      'batch     RUNNING   1/3            invoice: scans/      now',
-      'batch     FAILED    3/4            invoice: rows.csv    1m',
-      '50fa8c1e  FINISHED                 invoice: rows.csv:2  now',
-      '30fa8c1e  FINISHED                 invoice: rows.csv:2  now',
+      'ID        STATUS    FINISHED  NAME                 AGE',
+      'batch     FINISHED  2/2       invoice              now',
+      'batch     RUNNING   1/3       invoice: scans/      now',
+      'batch     FAILED    3/6       invoice: rows.csv    1m',
+      '50fa8c1e  FINISHED            invoice: rows.csv:2  now',
+      '30fa8c1e  FINISHED            invoice: rows.csv:2  now',
     ]);
     expect((await history()).stderr).toBe('To continue a batch, run its command again.\n');
     expect(await list('--limit', '2')).toHaveLength(3);
@@ -213,7 +215,7 @@ describe('history: the runs that are listed', () => {
     };
     const failed = [run('10fa8c1e', 2, 'FAILED'), run('20fa8c1e', 3, 'FAILED')];
     const { list } = past([...failed, run('30fa8c1e', 3, 'FINISHED')]);
-    expect(await list()).toContain('batch  FAILED  1/2            invoice: rows.csv  now');
+    expect(await list()).toContain('batch  FAILED  1/2       invoice: rows.csv  now');
   });
 
   test('a batch of which no run has ended is running, and a window of 40 columns has the name of its table', async () => {
@@ -221,7 +223,7 @@ describe('history: the runs that are listed', () => {
       { id: uuid('10fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:2', batch: 'a' },
       { id: uuid('20fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:3', batch: 'a' },
     ]);
-    expect(await list()).toContain('batch  RUNNING  0/2            invoice: customers-of-may.csv  now');
+    expect(await list()).toContain('batch  RUNNING  0/2       invoice: customers-of-may.csv  now');
     const { stdout } = await history([], { stdoutTerminal: 40 });
     expect(stripVTControlCharacters(stdout)).toContain('batch  RUNNING  customers-of-may.csv');
   });
