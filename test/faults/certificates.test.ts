@@ -43,6 +43,17 @@ describe('status: a certificate that Node does not trust', () => {
     expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
   });
 
+  test('watch: the store that has the issuer is tried first from the second connection on (fault 6)', async () => {
+    let [connections, requests] = [0, 0];
+    const service = await scriptedService(
+      (_request, reply) => reply.send(200, ++requests < 3 ? aRun() : aFinishedRun(), { connection: 'close' }),
+      { tls: certificate('self-signed'), onTcp: () => connections++ },
+    );
+    const env = { WFR_BASE_URL: service.baseUrl, SSL_CERT_FILE: SELF_SIGNED };
+    const { exitCode } = await runCli(['watch', 'run-1'], { env });
+    expect({ exitCode, requests, connections }).toEqual({ exitCode: 0, requests: 3, connections: 4 });
+  });
+
   test.each(['expired', 'wrong-name'] as const)(
     'status: the store of the system is not tried for a certificate with another mistake (%s) (fault 6)',
     async (name) => {

@@ -1,4 +1,5 @@
 /** Faults of this machine: files, streams, terminals. */
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -206,6 +207,19 @@ describe('run: a disk that fails', () => {
     expect(posts().length).toBe(1);
   });
 
+  test('run: a document is sent unchanged although the file system returns fewer bytes than asked for', async () => {
+    const { env, posts } = await startService();
+    const cwd = temporaryFolder();
+    const content = randomBytes(4_000_000);
+    writeFileSync(join(cwd, 'x.pdf'), content);
+    await replaceReads(join(cwd, 'x.pdf'), (read, [into, offset, length, position]) =>
+      read(into, offset, Math.min(length, 700_000), position),
+    );
+    expect((await runCli(['run', 'w', 'x@x.pdf'], { env, cwd })).exitCode).toBe(0);
+    const { inputs } = JSON.parse(String(await posts()[0]?.body()));
+    expect(inputs.x === `data:application/pdf;base64,${content.toString('base64')}`).toBe(true);
+  });
+
   test.skipIf(LACKS.procfs)(
     'run: EIO at the beginning of a document exits 2 before any connection (fault 55)',
     async () => {
@@ -342,22 +356,31 @@ describe('tables and inputs that cannot be read or copied', () => {
   });
 });
 
+type ReadArguments = [into: Uint8Array, offset: number, length: number, position: number];
+type Read = (...args: ReadArguments) => Promise<unknown>;
+
 /** Makes reads of the file fail with EIO at the positions that `fails` selects, until the test has finished. */
-async function failReads(path: string, fails: (position: number) => boolean): Promise<void> {
+const failReads = (path: string, fails: (position: number) => boolean) =>
+  replaceReads(path, async (read, args) => {
+    if (fails(args[3])) throw Object.assign(new Error(), { code: 'EIO' });
+    return read(...args);
+  });
+
+/** Replaces the reads of the file, until the test has finished; `replaced` gets the read of Node. */
+async function replaceReads(path: string, replaced: (read: Read, args: ReadArguments) => Promise<unknown>) {
   const handle = await open(path);
   const prototype = Object.getPrototypeOf(handle) as typeof handle;
   await handle.close();
   const { read } = prototype;
   const { ino } = statSync(path);
-  const broken = vi.spyOn(prototype, 'read').mockImplementation(function (
+  const spy = vi.spyOn(prototype, 'read').mockImplementation(function (
     this: typeof handle,
-    ...args: unknown[]
+    ...args: ReadArguments
   ) {
-    if (fstatSync(this.fd).ino === ino && fails(Number(args[3])))
-      return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
-    return Reflect.apply(read, this, args);
+    const original: Read = (...given) => Reflect.apply(read, this, given);
+    return fstatSync(this.fd).ino === ino ? replaced(original, args) : original(...args);
   } as never);
-  onTestFinished(() => broken.mockRestore());
+  onTestFinished(() => spy.mockRestore());
 }
 
 describe('run: standard output', () => {

@@ -1,6 +1,14 @@
 /** Tables that change, hang or are very long, and rows that name what is no file. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, copyFileSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  openSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,6 +28,7 @@ describe('a table that is written while it is read', () => {
   test.each([
     ['replaced by as many bytes', (path: string) => writeFileSync(path, longRows('b'))],
     ['cut', (path: string) => writeFileSync(path, longRows('b').slice(0, 700_050))],
+    ['removed', (path: string) => truncateSync(path)],
     ['continued', (path: string) => writeFileSync(path, longRows('a').slice(0, 50), { flag: 'a' })],
   ])(
     'batch: a table whose content is %s stops the batch before a row of neither version is sent (fault 108)',
