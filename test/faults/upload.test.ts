@@ -12,12 +12,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { listenForSignals } from '../../src/platform/signals.js';
 import { createTriggerBody } from '../../src/service/body.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
-import { realClock, VirtualClock } from '../helpers/clock.js';
+import { realClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWithSparseFile } from '../helpers/files.js';
@@ -189,25 +188,6 @@ describe('run: a service that stops reading', () => {
     expect(exitCode).toBe(7);
     expect(stderr).toContain('no data could be sent');
     expect(service.posts().length).toBe(2);
-  });
-
-  test('run: the limits of the response begin when the upload, which took longer, has ended', async () => {
-    const clock = new VirtualClock();
-    const { baseUrl, requests } = await scriptedService(async (request, reply) => {
-      reply.socket.pause();
-      clock.advance(400_000);
-      reply.socket.resume();
-      await request.body();
-      // Longer than an upload may stand still.
-      await setTimeout(500);
-      const text = JSON.stringify(aRun({ status: 'FINISHED' }));
-      reply.raw(`HTTP/1.1 201 Created\r\ncontent-length: ${text.length}\r\n\r\n${text.slice(0, 50)}`);
-      await setTimeout(50);
-      clock.advance(1_000);
-      reply.raw(text.slice(50));
-    });
-    const { exitCode } = await run(baseUrl, { clock, limits: { stall: 150 } });
-    expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 0, requests: 1 });
   });
 
   test('run: an upload that is read slowly but steadily is not aborted (fault 11)', async () => {
