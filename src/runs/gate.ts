@@ -66,7 +66,7 @@ interface Busy {
 }
 
 /** Why no further row may be sent. */
-export interface StopReason {
+interface StopReason {
   why: string;
   hints?: readonly string[];
   /** Whether --keep-going sends the remaining rows anyway. */

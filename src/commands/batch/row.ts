@@ -43,7 +43,7 @@ export interface RowResult {
   late?: boolean | undefined;
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   /** Returns whether no further request may be completed. */
   isStopped: () => boolean;
   /** Returns the number of rows. */
