@@ -8,7 +8,7 @@ import { HISTORY } from './commands/history/flags.js';
 import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
-import { addHiddenGlobalFlags, type CommandEntry, EXAMPLE_ID, rawFlags } from './commands/shared/flags.js';
+import { addHiddenGlobalFlags, type CommandEntry, rawFlags } from './commands/shared/flags.js';
 import type { ReportFlags } from './commands/shared/output-flags.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
 import { helpLayout, helpWidth, shortenHelp, writeHelp } from './commands/shared/write-help.js';
@@ -29,7 +29,7 @@ Set WFR_BASE_URL and WFR_TOKEN_FILE first, or open a shell with a local service.
 
 Examples:
   wfr sandbox -- bash
-  wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
+  wfr run invoice invoice@scan.pdf customer=ACME
   wfr watch @last
 
 Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;

@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { addFlags, type CommandEntry, collect, common, EXAMPLE_ID, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -12,9 +12,9 @@ has the names of inputs with their separators: customer,amount:=,invoice@.
 docs/batch.md has the rest.
 
 Examples:
-  wfr batch ${EXAMPLE_ID} --each invoice scans/inv-*.pdf
-  wfr batch ${EXAMPLE_ID} --rows customers.csv --check
-  wfr batch ${EXAMPLE_ID} --rows customers.csv -i to=EU`,
+  wfr batch invoice --each invoice scans/inv-*.pdf
+  wfr batch invoice --rows customers.csv --check
+  wfr batch invoice --rows customers.csv -i to=EU`,
   define(command) {
     command
       .description('Trigger a run for each row of a table or each file, and wait for them to end.')

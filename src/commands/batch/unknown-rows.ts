@@ -13,7 +13,6 @@ import {
   shownState,
 } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { EXAMPLE_ID } from '../shared/flags.js';
 import type { Adoption } from '../shared/record-file.js';
 
 export interface Decisions {
@@ -37,7 +36,7 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
     const [, number = '', id = ''] = /^(\d{1,15})=(.*)$/s.exec(text) ?? [];
     const row = Number(number);
     if (row === 0 || !isUsableId(id))
-      problems.push(`--adopt ${JSON.stringify(text)}: expected <row>=<id>, such as 3=${EXAMPLE_ID}`);
+      problems.push(`--adopt ${JSON.stringify(text)}: expected <row>=<id> or <row>=${NO_RUN}`);
     else if (adoptions.some((other) => other.row === row))
       problems.push(`--adopt ${text}: row ${row} is given twice`);
     else if (id !== NO_RUN && adoptions.some((other) => other.id === id))

@@ -1,7 +1,7 @@
 /** The help topics of `wfr help <topic>`. */
 import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { layOutTerms } from '../../text/wrap.js';
-import { EXAMPLE_ID, type TOPIC_NAMES } from '../shared/flags.js';
+import type { TOPIC_NAMES } from '../shared/flags.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -67,8 +67,8 @@ config file declares the parameters of the workflow, inputs must match them; see
 wfr help config.
 
 Examples:
-  wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
-  gunzip -c scan.pdf.gz | wfr run ${EXAMPLE_ID} \\
+  wfr run invoice invoice@scan.pdf customer=ACME
+  gunzip -c scan.pdf.gz | wfr run invoice \\
     'invoice@-;type=application/pdf' customer=ACME
 `,
 

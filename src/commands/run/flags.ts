@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, collect, common, EXAMPLE_ID, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -21,9 +21,9 @@ second run. If it says that one may exist, look in the service, then add --adopt
 <id>, or --resend-unknown if there is none. docs/once.md has the rest.
 
 Examples:
-  wfr run ${EXAMPLE_ID} invoice@scan.pdf customer=ACME
-  wfr run ${EXAMPLE_ID} amount:=12.50 --get /total
-  id=$(wfr run --detach ${EXAMPLE_ID} invoice@scan.pdf)`,
+  wfr run invoice invoice@scan.pdf customer=ACME
+  wfr run invoice amount:=12.50 --get /total
+  id=$(wfr run --detach invoice invoice@scan.pdf)`,
   define(command) {
     command
       .description('Trigger a run of a workflow, wait for it to end, and print its output.')

@@ -4,9 +4,6 @@ import type { Exit } from '../../exit-code.js';
 import { type Context, DEFAULT_LIMITS } from '../../platform/context.js';
 import { REPORT_CHOICES } from '../../report/formats.js';
 
-/** The id of a workflow or a run in examples. */
-export const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
-
 /** The names of the help topics. */
 export const TOPIC_NAMES = ['inputs', 'exit-codes', 'environment'] as const;
 
