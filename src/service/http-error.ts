@@ -67,7 +67,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
     if (!isTrigger)
       return [
         `the service has no run ${request.runId} (404)`,
-        `Check the id (wfr history lists yours), and the base URL: ${base}`,
+        `Check the id (wfr history lists yours; @last is the latest), and the base URL: ${base}`,
       ];
     return [
       `the service does not know the workflow, or has nothing at ${url} (404)`,

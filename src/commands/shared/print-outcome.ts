@@ -112,15 +112,17 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   if (page !== undefined) reporter.info(`Page: ${page}`);
 }
 
-/** Prints for which of the runs the service has none: several in one block. */
+/** Prints for which of the runs the service has none: those with the same advice in one block. */
 export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: string })[], reporter: Reporter) {
   const missing = runs.filter(({ error }) => error?.code === 'no-such-run');
-  const ids = missing.map(({ id }) => id).join(' ');
-  const summary = [`the service has none of these runs (404): ${ids}`];
-  // What the service said was about one run. Equal blocks are printed once.
-  const ofAll = { summary, serverMessage: undefined, response: undefined };
-  for (const { error } of missing)
-    if (error !== undefined) reporter.error(missing.length === 1 ? error : { ...error, ...ofAll });
+  for (const { error } of missing) {
+    if (error === undefined) continue;
+    const alike = missing.filter((other) => `${other.error?.hints}` === `${error.hints}`);
+    const summary = [`the service has none of these runs (404): ${alike.map(({ id }) => id).join(' ')}`];
+    // What the service said was about one run. Equal blocks are printed once.
+    const ofAll = { summary, serverMessage: undefined, response: undefined };
+    reporter.error(alike.length === 1 ? error : { ...error, ...ofAll });
+  }
 }
 
 /** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */

@@ -104,7 +104,7 @@ async function withTriggeringService(error: WfrError, id: string, { history, ser
   const triggeredAt = await history.otherServiceOf(id, service.baseUrl);
   if (triggeredAt === undefined) return error;
   const { code, facts } = error;
-  const hint = `It was triggered at another service: ${triggeredAt}`;
+  const hint = `Triggered at another service: ${triggeredAt}`;
   return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
 }
 

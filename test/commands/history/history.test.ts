@@ -412,6 +412,25 @@ describe('history: @last', () => {
     expect(service.requests).toEqual([]);
   });
 
+  test('status: of several runs that the service does not know, those of another service have a block of their own', async () => {
+    const { env, wfr } = await startHistorySandbox();
+    const [one, other] = [await wfr('run', '-d', SLOW, 'label=x'), await wfr('run', '-d', SLOW, 'label=y')];
+    const service = await scriptedService((_request, reply) => reply.send(404, { message: 'none' }));
+    const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
+    const ids = [one, other].map(({ stdout }) => stdout.trim());
+    const { stderr } = await runCli(['status', 'nope', ...ids], { env: elsewhere });
+    expect(stderr).toBe(
+      [
+        'wfr: error: the service has no run nope (404)',
+        '| none',
+        `  Check the id (wfr history lists yours; @last is the latest), and the base URL: ${service.baseUrl}`,
+        `wfr: error: the service has none of these runs (404): ${ids.join(' ')}`,
+        `  Triggered at another service: ${env.WFR_BASE_URL}`,
+        '',
+      ].join('\n'),
+    );
+  });
+
   test.each(['status', 'watch'])(
     '%s: where the service does not know a run, the error names the service that triggered it',
     async (command) => {
@@ -422,16 +441,20 @@ describe('history: @last', () => {
       const { exitCode, stderr } = await runCli([command, id], { env: elsewhere });
       expect(exitCode).toBe(5);
       expect(stderr).toContain(
-        `the service has no run ${id} (404)\n  It was triggered at another service: ${env.WFR_BASE_URL}\n`,
+        `the service has no run ${id} (404)\n  Triggered at another service: ${env.WFR_BASE_URL}\n`,
       );
       const short = await runCli([command, id.slice(0, 8).toUpperCase()], { env: elsewhere });
-      expect(short.stderr).toContain(`It was triggered at another service: ${env.WFR_BASE_URL}\n`);
+      expect(short.stderr).toContain(`Triggered at another service: ${env.WFR_BASE_URL}\n`);
       const here = { id: 'run-8', workflow: 'w', baseUrl: `${service.baseUrl}/`, triggered: 't', inputs: [] };
       writeFileSync(file, `${JSON.stringify(here)}\n`, { flag: 'a' });
       const lost = await runCli([command, 'run-8'], { env: elsewhere });
-      expect(lost.stderr).toContain('  Check the id (wfr history lists yours), and the base URL: ');
+      expect(lost.stderr).toContain(
+        '  Check the id (wfr history lists yours; @last is the latest), and the base URL: ',
+      );
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
-      expect(unknown.stderr).toContain('  Check the id (wfr history lists yours), and the base URL: ');
+      expect(unknown.stderr).toContain(
+        '  Check the id (wfr history lists yours; @last is the latest), and the base URL: ',
+      );
     },
   );
 
