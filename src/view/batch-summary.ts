@@ -80,9 +80,7 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
   const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
   const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
-  // Of those, row numbers are needed, which are no lines.
-  const names = max === MAX_DECISIONS ? rows : withoutRepeatedTable(rows);
-  const labels = listFirst(names.map(sanitize), max, count).join(' ');
+  const labels = listFirst(withoutRepeatedTable(rows).map(sanitize), max, count).join(' ');
   return count === 1 ? [`${title}${labels}: ${shown}`] : [title + shown, `    ${labels}`];
 }
 

@@ -44,8 +44,4 @@ test.each([
   };
   const summary = { counts: [['failed', rows.length]] as const, isRead: true, notes: [], next: [] };
   expect(formatBatchSummary({ ...summary, reasons: [reason] }, PLAIN, 0).at(-1)).toBe(`    ${listed}`);
-  const unknown = { ...reason, state: 'unknown' as const };
-  const decisions = { ...summary, counts: [['unknown', rows.length]] as const, reasons: [unknown] };
-  // Their numbers are those of rows, not of lines.
-  expect(formatBatchSummary(decisions, PLAIN, 0).at(-1)).toBe(`    ${rows.join(', ')}`);
 });

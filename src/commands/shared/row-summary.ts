@@ -1,7 +1,7 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
-import { countWords, MAX_LISTED_RUNS, STATES, wordOf } from '../../outcome/outcome.js';
+import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -37,8 +37,12 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     ...reason,
     state: shownState(state),
     rows: numbers.map((row) => {
+      const label = rows.label(row);
+      const [start] = label.slice(tableOf(label).length).replace('row ', '').split(' (');
       const id = state === 'lost' ? rows.id(row) : undefined;
-      return rows.label(row) + (id === undefined ? '' : ` (${id})`);
+      // --adopt takes the number, which a file does not have, and an edited table has for another row.
+      const isNumbered = state !== 'unknown' || facts.isOnce || start === String(row);
+      return label + (isNumbered ? '' : ` (row ${row})`) + (id === undefined ? '' : ` (${id})`);
     }),
   }));
   const isRead = facts.total !== undefined;

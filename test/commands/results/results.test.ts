@@ -165,6 +165,18 @@ describe('results', () => {
   });
 });
 
+test('results: an unknown row has its number, which --adopt takes, unless its name ends with it', async () => {
+  const labels = ['scans/a.pdf', 't.csv:23', 't.csv:3 (ACME)', 't.csv:4', '5'];
+  const events = labels.flatMap((label, index) => [
+    { event: 'intent', row: index + 1, label },
+    { event: 'sent', row: index + 1 },
+  ]);
+  const lines = [...events, { event: 'table', rows: 5 }].map((event) => `${JSON.stringify(event)}\n`);
+  const cwd = folderWith({ 'out.jsonl': HEAD + lines.join('') });
+  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
+  expect(stdout).toContain('\n    scans/a.pdf (row 1), t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5\n');
+});
+
 test('results: of a table, the error names the results file beside it', async () => {
   const cwd = folderWith({ 'out.csv': 'a\n1\n', 'out.csv.w.results.jsonl': HEAD });
   expect(await runCli(['results', 'out.csv'], { cwd })).toMatchObject({
