@@ -97,7 +97,7 @@ function cutText(text: string, width: number, atStart = false): string {
 export { textWidth };
 
 /** The columns of a window that has room for what precedes the name of a row: its workflow or table. */
-export const ROOM_FOR_PREFIX = 60;
+const ROOM_FOR_PREFIX = 60;
 
 /**
  * Returns the workflow and the label. In a narrow window, it is the label alone, without a table where it says more than a

@@ -142,14 +142,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
-    const { layOutTable, ROOM_FOR_PREFIX } = await import('../../view/table.js');
+    const { layOutTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
       const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
       // The user has named the table.
-      const isShort = table !== '' && another === undefined && page.width > 0 && page.width < ROOM_FOR_PREFIX;
+      const isShort = table !== '' && another === undefined && page.width > 0;
       const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames, 'MESSAGE'];
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({
@@ -163,8 +163,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return `${layOutTable(rows, columns, page).join('\n')}\n`;
     };
     for await (const { facts, values } of readRows()) {
-      const { label, outcome, message } = facts;
-      const cells = [label ?? '', outcome, ...values.map(textOf), message ?? ''].map((text) =>
+      const { label, outcome, step, message } = facts;
+      const reason = [step, message].filter(Boolean).join(': ');
+      const cells = [label ?? '', outcome, ...values.map(textOf), reason].map((text) =>
         sanitize(String(text)),
       );
       rows.push(cells);

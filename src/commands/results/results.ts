@@ -73,9 +73,11 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
       const { env, secrets } = context;
-      // On a terminal, it follows rows with their reasons; values and ids have none.
+      // On a terminal, it follows rows with their reasons; ids have none.
       const follows = hasRows && context.stdout.isTerminal;
-      const shown = follows && /csv|json/.test(plan.format) ? { ...summary, reasons: [], next: [] } : summary;
+      const command = shellCommand(['wfr', 'results', ...names], context.platform);
+      const next = summary.reasons.length > 0 ? [{ text: 'To list the reasons', command }] : [];
+      const shown = follows && plan.format !== 'id' ? { ...summary, reasons: [], next } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);

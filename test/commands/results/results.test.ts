@@ -185,25 +185,28 @@ test('results: of a table, the error names the results file beside it', async ()
   });
 });
 
-test('results: before rows on a terminal, the summary has no reasons, which the rows have', async () => {
-  const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
-  const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
-  const rows = ['results', 'out.jsonl', '-o', 'csv'];
-  const piped = await runCli(rows, { cwd });
-  const shown = await runCli(rows, { cwd, stdoutTerminal: 80 });
-  expect(piped.stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
-  expect(shown.stderr).toMatch(/^1 row: 1 rejected.*\n$/);
-  expect(shown).toEqual({
-    ...piped,
-    stderr: expect.not.stringContaining('row 1: no'),
-    clock: expect.anything(),
-  });
-});
+test.each([[['-o', 'csv']], [['--get', '/a']]])(
+  'results: before rows of %j on a terminal, the summary has no reasons, which the rows have',
+  async (args) => {
+    const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
+    const rows = ['results', 'out.jsonl', ...args];
+    const piped = await runCli(rows, { cwd });
+    const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
+    expect(piped.stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
+    expect(shown.stderr).toMatch(/^1 row: 1 rejected.*\nTo list the reasons: wfr results out\.jsonl\n$/);
+    expect(shown).toEqual({
+      ...piped,
+      stderr: expect.not.stringContaining('row 1: no'),
+      clock: expect.anything(),
+    });
+  },
+);
 
-test('results: before values on a terminal, the summary has the reasons, which values do not have', async () => {
+test('results: before ids on a terminal, the summary has the reasons, which ids do not have', async () => {
   const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
   const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
-  const { stderr } = await runCli(['results', 'out.jsonl', '--get', '/a'], { cwd, stdoutTerminal: 80 });
+  const { stderr } = await runCli(['results', 'out.jsonl', '-o', 'id'], { cwd, stdoutTerminal: 80 });
   expect(stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
 });
 
