@@ -111,12 +111,12 @@ export async function openResultsFile(
     const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
     const differences =
       recorded === undefined ? [] : differencesOf(recorded, header, otherInputs(recorded, header, inputs));
-    if (recorded?.salt !== undefined)
-      throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
-    if (differences.length > 0 && (!isOpen || recorded?.shard !== header.shard))
-      throw new BatchFileError(
-        `--results ${name}: belongs to a batch with ${differences.join(', ')}; use another file`,
-      );
+    const isOther = differences.length > 0 && (!isOpen || recorded?.shard !== header.shard);
+    const owner =
+      recorded?.salt === undefined
+        ? isOther && `a batch with ${differences.join(', ')}`
+        : 'a command with --once';
+    if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; use another file with --results`);
     if (recorded === undefined || differences.length > 0) await log.commit(header);
     return log;
   } catch (error) {

@@ -187,7 +187,7 @@ describe('batch: resuming from a results file', () => {
     const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
     expect(changed.exitCode).toBe(2);
     expect(changed.stderr).toContain(
-      '--results out.jsonl: belongs to a batch with other inputs: region, year, month; use another file',
+      'error: out.jsonl: belongs to a batch with other inputs: region, year, month; use another file with --results',
     );
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);

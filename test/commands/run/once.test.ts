@@ -400,7 +400,7 @@ describe('run --once: the file', () => {
     write('rows.jsonl', '{"a":"1"}\n');
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', 'my.once']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('belongs to wfr run --once');
+    expect(stderr).toContain('my.once: belongs to a command with --once; use another file with --results');
     expect(posts().length).toBe(1);
   });
 
