@@ -261,7 +261,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       [
         ...ended.map(([word, count], index): Part => {
           // The first problem is the last to go.
-          const rank = word === wordOf('finished') ? 5 : index < 2 ? 2 : 3;
+          const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
           return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
         }),
         open(running, 'running', 6),

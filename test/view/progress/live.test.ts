@@ -217,6 +217,21 @@ describe('live line', () => {
     expect(batchText(counts, 60_000, width)).toBe(text);
   });
 
+  test.each([
+    [37, '6/12  1 failed, 2 invalid, 1 rejected'],
+    [36, '6/12  1 failed, 2 invalid  ~12s left'],
+    [25, '6/12  1 failed, 2 invalid'],
+  ])('live line: in %i columns, outcomes that are problems go one by one: %j', (width, text) => {
+    const ended = [
+      ['finished', 2],
+      ['failed', 1],
+      ['invalid', 2],
+      ['rejected', 1],
+    ] as const;
+    const counts = { ended, running: 1, total: 12, paced: 3, wait: undefined };
+    expect(batchText(counts, 6_000, width)).toBe(text);
+  });
+
   test('live line: the estimate of a batch grows while no row ends', () => {
     const counts = {
       ended: [['finished', 10]] as const,
