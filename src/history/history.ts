@@ -34,6 +34,8 @@ export interface PastRun {
   version?: string | undefined;
   /** What the runs of one batch have in common: the salt of its results file. */
   batch?: string;
+  /** The absolute path of that file. */
+  results?: string | undefined;
   /** How many rows the table or folder of the batch had. */
   rows?: number | undefined;
 }
@@ -75,7 +77,8 @@ export function openHistory(context: Context) {
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
       const [status, label, version] = [run.status, run.label, run.version].map(short);
       const triggered = formatIso(clock.now());
-      append({ ...run, inputs, status, triggered, label, version });
+      const results = run.results && secrets.mask(run.results);
+      append({ ...run, inputs, status, triggered, label, version, results });
     },
 
     /**
@@ -192,9 +195,9 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
-  const { version = '', batch = '', rows = 0 } = record;
+  const { version = '', batch = '', results = '', rows = 0 } = record;
   if (!Array.isArray(inputs) || typeof rows !== 'number') return false;
-  return [id, workflow, baseUrl, triggered, status, label, version, batch, ...inputs].every(
+  return [id, workflow, baseUrl, triggered, status, label, version, batch, results, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }

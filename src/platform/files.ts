@@ -35,6 +35,12 @@ export function absolutePath(path: string, base: string): string {
   );
 }
 
+/** Returns the shorter of an absolute path and the same relative to the working folder, which may no longer exist: see Context.cwd. */
+export function shownPath(path: string, cwd: string): string {
+  const way = cwd === '' ? path : relative(cwd, path);
+  return way.length < path.length ? way : path;
+}
+
 /** Returns whether a real path is a folder or in it. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);

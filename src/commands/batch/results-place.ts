@@ -1,10 +1,10 @@
 /** Where the rows of a batch are recorded: the file of --results, or by default one beside the table or the files. */
-import { basename, dirname, relative } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { UsageError } from '../../errors.js';
 import { commonFolder } from '../../output-documents/row-files.js';
 import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
-import { isFile, resolvePath } from '../../platform/files.js';
+import { isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { mayBeLog } from '../../runs/log/events.js';
 import { readStart } from '../../runs/log/log-file.js';
 import { isInCi } from '../../view/presentation.js';
@@ -51,11 +51,11 @@ export async function chooseResults(
   if (rows !== undefined) return { path: absolute(rows + suffix), name: rows + suffix, isDefault: true };
   const folder = commonFolder(foldersOfPatterns(patterns).map(absolute));
   if (basename(folder) === '') throw requiresResults(`the files have no folder in common but ${folder}`);
-  const shown = (path: string) => (cwd === '' ? path : relative(cwd, path));
   const path = folder + suffix;
   const other = (await isFile(path)) ? undefined : await findOther(files.map(absolute), suffix);
-  if (other !== undefined) throw requiresResults(`${shown(other)} may have recorded some of these files`);
-  return { path, name: shown(path), isDefault: true };
+  if (other !== undefined)
+    throw requiresResults(`${shownPath(other, cwd)} may have recorded some of these files`);
+  return { path, name: shownPath(path, cwd), isDefault: true };
 }
 
 /** Returns why a batch without --results cannot be continued. */

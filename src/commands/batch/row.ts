@@ -192,7 +192,7 @@ export function rowRunner(
     if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     const batch = Buffer.from(log.recorded.salt).toString('hex');
     const run = { id, workflow: workflowId, baseUrl, inputs, status, label, version };
-    history.recordTrigger({ ...run, batch, rows: total() });
+    history.recordTrigger({ ...run, batch, results: plan.results?.path, rows: total() });
   }
 }
 

@@ -7,6 +7,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { type History, idShortener, openHistory, type PastRun } from '../../history/history.js';
 import { tableOf } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
+import { isFile, shownPath } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
@@ -66,22 +67,23 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const layout = await openLayout(flags.color, context);
   // No other run in the whole history has the same beginning.
   const shorten = idShortener(known.map(({ id }) => id));
-  const text = isText && runs.length > 0 ? [secrets.mask(formatRuns(runs, shorten, layout, context))] : [];
+  const text = isText && runs.length > 0 ? [formatRuns(runs, shorten, layout, context)] : [];
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
-  const notes: string[] = [];
-  if (runs.length === 0 && !context.errorsAsData) notes.push(await emptyText(log, known.length, flags));
-  const commands = isText && !quiet ? statusCommands(runs, shorten, { flags, profile, context }) : [];
+  const lines: string[] = [];
+  const note = (text: string, commands: readonly string[] = []) =>
+    // A command stays one line, to be pasted.
+    lines.push(...wrapLines([text], stderr.columns), ...commands.map((command) => `  ${command}`));
+  if (runs.length === 0 && !context.errorsAsData) note(await emptyText(log, known.length));
   if (isText && !quiet) {
     const noun = groups.length < wanted.length ? 'runs and batches' : 'runs';
     if (shown.length < groups.length)
-      notes.push(`${shown.length} of ${groups.length} ${noun}; to list all, add --limit ${groups.length}`);
-    if (runs.some((run) => isBatch(run) && isOpen(run)))
-      notes.push('To continue a batch, run its command again.');
-    if (commands.length > 0) notes.push('As last recorded; to ask the service:');
+      note(`${shown.length} of ${groups.length} ${noun}; to list all, add --limit ${groups.length}`);
+    const ofBatches = await resultsCommands(runs, context);
+    if (ofBatches.length > 0) note('To list the rows of a batch:', ofBatches);
+    const ofRuns = statusCommands(runs, shorten, { flags, profile, context });
+    if (ofRuns.length > 0) note('As last recorded; to ask the service:', ofRuns);
   }
-  // The command stays one line, to be pasted.
-  const lines = [...wrapLines(notes, stderr.columns), ...commands];
-  for (const line of lines) await stderr.write(`${line}\n`);
+  for (const line of lines) await stderr.write(secrets.mask(`${line}\n`));
   return ExitCode.ok;
 }
 
@@ -137,16 +139,13 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   throw new UsageError(`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`);
 }
 
-async function emptyText(log: History, known: number, flags: HistoryFlags): Promise<string> {
+async function emptyText(log: History, known: number): Promise<string> {
   const risk = await log.findRisk();
   if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
   if (log.folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
   return known === 0
     ? `The history has no runs yet (${sanitize(log.folder)}).`
-    : `No run in the history matches ${['status', 'workflow']
-        .filter((name) => name in flags)
-        .map((name) => `--${name}`)
-        .join(' and ')}.`;
+    : 'No run in the history matches these flags.';
 }
 
 function* formatData(
@@ -181,7 +180,19 @@ function statusCommands(
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
   const baseUrl = isElsewhere ? first.baseUrl : undefined;
   const flags = toArgs({ profile: name, baseUrl });
-  return [context.secrets.mask(`  ${commandOfRuns('status', flags, named, context.platform)}`)];
+  return [commandOfRuns('status', flags, named, context.platform)];
+}
+
+/** Batches whose command is listed at most. */
+const MAX_BATCHES = 3;
+
+/** Returns the commands that list the rows of the latest batches whose results files exist. */
+async function resultsCommands(runs: readonly ListedRun[], { cwd, platform }: Context): Promise<string[]> {
+  const commands: string[] = [];
+  for (const path of new Set(runs.filter(isBatch).map(({ results = '' }) => results)))
+    if (commands.length < MAX_BATCHES && (await isFile(path)))
+      commands.push(commandOfRuns('results', [], [shownPath(path, cwd)], platform));
+  return commands;
 }
 
 /** The columns that a service and the gap before it usually take. */

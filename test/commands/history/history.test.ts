@@ -6,6 +6,7 @@ import {
   promises,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -114,6 +115,29 @@ describe('history: recording and listing runs', () => {
     expect(empty).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('no runs') });
     const off = await runCli(['history'], { env: { XDG_STATE_HOME: '/tmp', WFR_HISTORY: '0' } });
     expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
+  });
+
+  test('history: the rows of the three latest batches are listed by commands, where their results files still exist', async () => {
+    const { env, clock, file } = await startHistorySandbox();
+    const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n', 'other/x': '' });
+    const wfr = (...args: string[]) => runCli(args, { env, clock, cwd });
+    const batch = (results: string) => wfr('batch', FAILING, '--rows', 'rows.csv', '--results', results);
+    const commands = async (where = cwd) =>
+      (await runCli(['history'], { env, clock, cwd: where })).stderr.split('\n').slice(0, -1);
+    for (const name of ['a.jsonl', 'b c.jsonl', 'gone.jsonl', 'd.jsonl', '-e.jsonl']) await batch(name);
+    rmSync(join(cwd, 'gone.jsonl'));
+    const [first] = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'a.jsonl') });
+    const head = 'To list the rows of a batch:';
+    expect(await commands()).toEqual([
+      ...[head, '  wfr results -- -e.jsonl', '  wfr results d.jsonl', "  wfr results 'b c.jsonl'"],
+    ]);
+    expect(await commands(join(cwd, 'other'))).toContain('  wfr results ../d.jsonl');
+    // Of both ways to write it, the shorter one.
+    const deep = join(folderWith({ 'a/b/c/d/e/f/g/h/x': '' }), 'a/b/c/d/e/f/g/h');
+    expect(await commands(deep)).toContain(`  wfr results ${join(cwd, 'd.jsonl')}`);
+    expect((await wfr('history', '-q')).stderr).toBe('');
+    expect((await wfr('history', '--status', 'FAILED')).stderr).toBe('');
   });
 
   test('history: a --limit that is not a number exits 2', async () => {
@@ -225,7 +249,7 @@ describe('history: recording and listing runs', () => {
     const { env, file } = await startHistorySandbox();
     mkdirSync(join(file, '..'), { recursive: true });
     const whole = { id: 'whole', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [], status: 'FAILED' };
-    const invalid = [{ status: 5 }, { inputs: [{}] }, { batch: 5 }];
+    const invalid = [{ status: 5 }, { inputs: [{}] }, { batch: 5 }, { results: {} }];
     const records = [whole, ...invalid.map((member, index) => ({ ...whole, id: `${index}`, ...member }))];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     expect(await listHistory(env)).toMatchObject([{ id: 'whole' }]);
