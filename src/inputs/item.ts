@@ -78,8 +78,7 @@ function splitMediaType(item: Item): Item {
   throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
-const NOT_AN_INPUT =
-  'not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
+const NOT_AN_INPUT = 'not an input such as name=text or name@document; see wfr help inputs';
 /** Words that are listed at most. */
 const MAX_LISTED = 10;
 

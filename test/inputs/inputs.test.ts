@@ -369,7 +369,7 @@ test('run: Ctrl-C while standard input is read exits 130, and says that no run w
   expect(requests.length).toBe(0);
 });
 
-const NO_INPUT = 'not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
+const NO_INPUT = 'not an input such as name=text or name@document; see wfr help inputs';
 
 describe('inputs: what is rejected before anything is sent', () => {
   test.each([
@@ -394,7 +394,7 @@ describe('inputs: what is rejected before anything is sent', () => {
   });
 
   test.each([
-    ['plain', 'plain: not an input; use name=text, name:=json, name@document'],
+    ['plain', 'plain: not an input such as name=text'],
     ['=x', '=x: has no name before "="'],
     ['x:={', 'x:={: not JSON: unexpected end at character 2'],
     ['x:=[1:2]', 'x:=[1:2]: not JSON: expected a comma or the end of the list at character 3'],
