@@ -160,57 +160,11 @@ function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Mar
   return markup`<section aria-label="Figures">
 ${renderShares(counts, entries.length)}
 <dl class="figures">${outcomes}</dl>
-${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n${renderHistogram(durations, percentile(0.95))}`}</section>`;
+${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n`}</section>`;
 }
 
 function renderFigure(name: string | Markup, value: string): Markup {
   return markup`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-}
-
-const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
-/** Round widths of the ranges. */
-const RANGES = [
-  ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
-  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
-  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
-];
-
-/** Returns what `formatDuration` tells apart of durations up to `longest` (ms). */
-function resolutionOf(longest: number): number {
-  if (longest < 9 * SECOND) return 0.1 * SECOND;
-  return longest < HOUR ? SECOND : longest < 2 * DAY ? MINUTE : HOUR;
-}
-
-/** Renders a bar for each of at most eleven ranges of the sorted durations; empty if all are in one. */
-function renderHistogram(durations: readonly number[], p95: number): Markup {
-  // A few runs that took much longer share the last range.
-  const [shortest = 0] = durations;
-  const longest = durations.at(-1) ?? 0;
-  const top = Math.min(longest, 2 * p95);
-  const spread = top - shortest;
-  const width =
-    RANGES.find((range) => spread <= 10 * range && range >= resolutionOf(top)) ??
-    Math.ceil(spread / 10 / DAY) * DAY;
-  const rangeOf = (duration: number) => Math.floor(Math.min(duration, top) / width);
-  const [first, last] = [rangeOf(shortest), rangeOf(top)];
-  if (first === last) return markup``;
-  const counts = Array.from(
-    { length: last + 1 - first },
-    (_, index) => durations.filter((duration) => rangeOf(duration) === first + index).length,
-  );
-  const most = Math.max(...counts);
-  const bars = counts.map((count, index) => {
-    const start = (first + index) * width;
-    const isOpen = first + index === last && longest >= start + width;
-    const end = isOpen ? 'or more' : `to ${formatDuration(start + width)}`;
-    const share = (count / most) * 100;
-    const text = `${start && formatDuration(start)} ${end}: ${formatCount(count)}`;
-    const rect = markup`<rect x="${formatPercentage((index / counts.length) * 100)}" y="${formatPercentage(100 - share)}" width="${formatPercentage(96 / counts.length)}" height="${formatPercentage(share)}"><title>${text}</title></rect>`;
-    return { text, rect };
-  });
-  return markup`<figure><svg role="img" aria-label="Runs by duration: ${bars.map(({ text }) => text).join(', ')}" height="40">${bars.map(({ rect }) => rect)}</svg>
-<figcaption><span>${formatDuration(shortest)}</span><span>${formatDuration(longest)}</span></figcaption></figure>
-`;
 }
 
 /** Returns whether the entries are those of a batch. */
