@@ -9,10 +9,12 @@ import type { Context, Output } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Style } from '../presentation.js';
 
-/** Returns an error as text, an internal one with its stack, wrapped to a terminal. */
+/** Returns an error as text, an internal one with its stack, wrapped to a terminal. A command at the end of a line is bold. */
 export function errorText(facts: Facts, style: Style, { columns }: Output): string {
   const text = wrapLines(formatError(facts), facts.stack === undefined ? columns : 0).join('\n');
-  return text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL));
+  return text
+    .replace(ERROR_LABEL, () => style.error(ERROR_LABEL))
+    .replace(/^( .*: )(wfr .*)$/gm, (_line, start, command) => start + style.bold(command));
 }
 
 /** Prints errors, unless they are data. `color` is the value of --color. */

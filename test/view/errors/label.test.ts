@@ -41,6 +41,14 @@ describe('the label of a message', () => {
     },
   );
 
+  test('a command at the end of a line of advice is bold, unless the service wrote the line', async () => {
+    const { stderr } = await runCli(['status', '--no-such-flag'], TERMINAL);
+    expect(stderr).toContain('  See: \u001b[1mwfr help status\u001b[22m\n');
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(422, { message: 'x: wfr y' }));
+    const rejected = await runCli(['run', 'w', '--base-url', baseUrl], TERMINAL);
+    expect(rejected.stderr).toContain('\n| x: wfr y\n');
+  });
+
   test('several mistakes are counted, each on a line of its own, and wrapped with a hanging indent', async () => {
     const { stderr } = await runCli(['history', '--limit', 'all', '--status', 'no-such-status'], {
       terminal: 40,
