@@ -221,7 +221,10 @@ export interface RunEvidence {
 
 /** What to do about an unknown outcome, unless a file records it. */
 export const CHECK_FIRST =
-  'Check the service before you run the command again: a second run may cost a second time. Next time, add --once <file>: --adopt <id> can then settle this.';
+  'Check the service before you run the command again: a second run may cost a second time.';
+
+/** How to send a run whose outcome can be settled, unless it is sent so. */
+export const USE_ONCE = 'Next time, add --once <file>: --adopt <id> can then settle this.';
 
 /** The way out where a service answers 503 with Retry-After before it has created a run. */
 export const RESEND_503_HINT =
@@ -266,7 +269,7 @@ function factsOfEvidence({ ids = [], location, excerpt: serverMessage }: Partial
   ];
   return {
     lines,
-    facts: { hints: [...look, CHECK_FIRST], runMayExist: true, candidateId: id, serverMessage },
+    facts: { hints: [...look, CHECK_FIRST, USE_ONCE], runMayExist: true, candidateId: id, serverMessage },
   };
 }
 

@@ -44,7 +44,8 @@ describe('run: the outcome of a trigger is unknown', () => {
     const { stderr } = await runCli(['run', 'w', 'b=2', 'a=1'], { env, clock });
     expect(stderr.split('\n').slice(2)).toEqual([
       '  Sent 2026-01-02 03:04:05 UTC: workflow w, inputs b, a',
-      `  ${WARNING} Next time, add --once <file>: --adopt <id> can then settle this.`,
+      `  ${WARNING}`,
+      '  Next time, add --once <file>: --adopt <id> can then settle this.',
       '',
     ]);
     expect((await runCli(['run', 'w'], { env, clock })).stderr).toContain('workflow w, inputs none\n');

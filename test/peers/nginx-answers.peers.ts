@@ -24,7 +24,7 @@ describe.each(['https', 'http'] as const)('nginx: responses over %s', (scheme) =
     expect(stderr.replace(/Sent .* UTC: .*/, 'Sent')).toBe(
       'wfr: error: the outcome is unknown: a run may have been created\n' +
         '  the service answered the trigger with an error (502)\n| 502 Bad Gateway (an HTML page)\n' +
-        `  Sent\n  ${WARNING} Next time, add --once <file>: --adopt <id> can then settle this.\n`,
+        `  Sent\n  ${WARNING}\n  Next time, add --once <file>: --adopt <id> can then settle this.\n`,
     );
     expect(await nginx.quit()).toEqual(['POST /v1/runs 502']);
   });

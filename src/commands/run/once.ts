@@ -19,7 +19,7 @@ import {
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
-import { CHECK_FIRST } from '../../service/errors.js';
+import { CHECK_FIRST, USE_ONCE } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { formatIso } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -169,7 +169,9 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
       const { facts } = error;
       // The file decides what to do next.
       const settle = `The next command with --once ${name} sends nothing. ${SETTLE}`;
-      facts.hints = facts.hints.map((hint) => (hint === CHECK_FIRST ? settle : hint));
+      facts.hints = facts.hints
+        .filter((hint) => hint !== USE_ONCE)
+        .map((hint) => (hint === CHECK_FIRST ? settle : hint));
     }
     throw error;
   }
