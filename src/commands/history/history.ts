@@ -57,10 +57,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const nameOf = workflowNames(profile);
   const isText = format === 'text';
   // Who selects runs by their status wants to see each of them.
-  const groups = groupRuns(wanted, isText && status === undefined);
-  const shown = groups.slice(0, limit);
-  const runs = shown.map((group): ListedRun => {
-    const run = lineOf(group);
+  const all = isText && status === undefined ? groupByBatch(wanted).map(lineOf) : wanted;
+  const runs = all.slice(0, limit).map((run): ListedRun => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
@@ -75,9 +73,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     lines.push(...wrapLines([text], stderr.columns), ...commands.map((command) => `  ${command}`));
   if (runs.length === 0 && !context.errorsAsData) note(await emptyText(log, known.length));
   if (isText && !quiet) {
-    const noun = groups.length < wanted.length ? 'runs and batches' : 'runs';
-    if (shown.length < groups.length)
-      note(`${shown.length} of ${groups.length} ${noun}; to list all, add --limit ${groups.length}`);
+    const noun = all.some(isBatch) ? 'runs and batches' : 'runs';
+    if (runs.length < all.length)
+      note(`${runs.length} of ${all.length} ${noun}; to list all, add --limit ${all.length}`);
     const ofBatches = await resultsCommands(runs, context);
     if (ofBatches.length > 0) note('To list the rows of a batch:', ofBatches);
     const ofRuns = statusCommands(runs, shorten, { flags, profile, context });
@@ -90,11 +88,11 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
 /** Runs that share a line, the latest first. */
 type Group = [PastRun, ...PastRun[]];
 
-/** Returns the runs in groups: if `isByBatch`, those of a batch are one. */
-function groupRuns(runs: readonly PastRun[], isByBatch: boolean): Group[] {
+/** Returns the runs in groups: those of a batch are one. */
+function groupByBatch(runs: readonly PastRun[]): Group[] {
   const groups = new Map<string | PastRun, Group>();
   for (const run of runs) {
-    const key = (isByBatch && run.batch) || run;
+    const key = run.batch ?? run;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [run]);
     else group.push(run);
@@ -102,18 +100,18 @@ function groupRuns(runs: readonly PastRun[], isByBatch: boolean): Group[] {
   return [...groups.values()];
 }
 
-/** Returns what a line shows: of a batch, the time and the status of all its runs. */
+/** Returns what a line shows: of a batch, the time and the status of all its runs; that of one row is shown as its run. */
 function lineOf(group: Group): Line {
-  const [latest, ...earlier] = group;
-  const first = earlier.at(-1);
-  if (first === undefined) return latest;
+  const [latest] = group;
+  if (group.length === 1 && (latest.rows ?? 1) === 1) return latest;
   // A row that was sent again counts once.
   const sent = [...new Map(group.toReversed().map((run) => [run.label, run])).values()];
   const others = sent.filter(({ status }) => status !== 'FINISHED');
   const [{ status } = latest] = others;
   const { label = '', rows = sent.length } = latest;
   return {
-    ...first,
+    ...latest,
+    ...group.at(-1),
     id: '',
     status: others.some(isOpen) ? 'RUNNING' : status,
     finished: `${sent.length - others.length}/${rows}`,

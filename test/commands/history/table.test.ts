@@ -217,6 +217,20 @@ describe('history: the runs that are listed', () => {
     expect(await list()).toContain('batch  FAILED  1/2       invoice: rows.csv  now');
   });
 
+  test('a batch of which one run was created is a batch, and one of a single row is its run', async () => {
+    const run = { status: 'RUNNING', label: 'rows.csv:2' };
+    const { list, history } = past([
+      { id: uuid('10fa8c1e'), ...run, batch: 'a', rows: 7 },
+      { id: uuid('20fa8c1e'), ...run, batch: 'b', rows: 1 },
+    ]);
+    expect(await list()).toEqual([
+      'ID        STATUS   FINISHED  NAME                 AGE',
+      '20fa8c1e  RUNNING            invoice: rows.csv:2  now',
+      'batch     RUNNING  0/7       invoice: rows.csv    now',
+    ]);
+    expect((await history(['--limit', '1'])).stderr).toContain('1 of 2 runs and batches; ');
+  });
+
   test('a batch of which no run has ended is running, and a window of 40 columns has the name of its table', async () => {
     const { history, list } = past([
       { id: uuid('10fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:2', batch: 'a' },
