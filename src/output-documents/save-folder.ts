@@ -2,13 +2,12 @@
  * A folder of the user that files are saved in, whole or not at all, and never over files with other content; their names
  * are safe, whatever the service or a table calls them.
  */
-import { randomUUID } from 'node:crypto';
 import { promises } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { UsageError } from '../errors.js';
 import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
-import { absolutePath, createFile, lstatOf, mkdirp, renameFile } from '../platform/files.js';
+import { absolutePath, createHidden, lstatOf, mkdirp, renameFile } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { errorCode, OutputError, systemError, throwAsUsageError } from '../platform/system-error.js';
 import type { JsonPath } from '../text/json/json-file.js';
@@ -67,7 +66,8 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
         await attempt(file.path, async (absolute) => {
           // An earlier command may have saved it.
           if (!force && (await hasContent(absolute, file))) return;
-          await write(absolute, file, force, context);
+          const hidden = await createHidden(absolute, context);
+          await hidden.write(file.bytes(), force ? renameFile : giveName).finally(hidden.close);
           written.push(absolute);
         });
     } catch (error) {
@@ -103,32 +103,14 @@ async function makeFolder(path: string): Promise<void> {
     throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
 }
 
-/** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
-async function write(path: string, { bytes }: FileToSave, force: boolean, context: Context): Promise<void> {
-  const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
-  const file = await createFile(hidden);
-  try {
-    for (const chunk of bytes()) await file.appendFile(chunk);
-    await file.close();
-    await (force ? renameFile : giveName)(hidden, path, context);
-  } catch (error) {
-    await file.close().catch(() => {});
-    await promises.rm(hidden, { force: true });
-    throw error;
-  }
-}
-
 /** Gives a file its name, which no other may have. */
-async function giveName(hidden: string, path: string, context: Context): Promise<void> {
-  try {
-    await promises.link(hidden, path);
-  } catch (error) {
+async function giveName(...[hidden, path, context]: Parameters<typeof renameFile>): Promise<void> {
+  await promises.link(hidden, path).catch(async (error) => {
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
     if ((await lstatOf(path)) !== undefined) throw systemError('EEXIST');
-    return renameFile(hidden, path, context);
-  }
-  await promises.rm(hidden);
+    await renameFile(hidden, path, context);
+  });
 }
 
 /** Returns whether a regular file has exactly these bytes. */

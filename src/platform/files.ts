@@ -182,6 +182,28 @@ export async function renameFile(
   }
 }
 
+/**
+ * Opens a new file under a hidden name, which becomes the file at a path without links once it is written: a process that is
+ * killed leaves no part of a file there. It is written once, which throws the system's error, and closed. Throws as createFile.
+ */
+export async function createHidden(path: string, context: Context, mode?: number) {
+  const { randomUUID } = await import('node:crypto');
+  const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
+  const file = await createFile(hidden, mode);
+  return {
+    async write(chunks: Iterable<string | Uint8Array>, giveName = renameFile): Promise<void> {
+      await promises.writeFile(file, chunks);
+      await file.close();
+      await giveName(hidden, path, context);
+    },
+    /** Removes the hidden name. Never throws. */
+    async close(): Promise<void> {
+      await file.close().catch(() => {});
+      await promises.rm(hidden, { force: true }).catch(() => {});
+    },
+  };
+}
+
 /** A file that a command line names. */
 export interface NamedFile {
   /** As the user wrote it, with its flag. */

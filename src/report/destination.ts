@@ -1,5 +1,4 @@
 /** Where reports are written: a file that is replaced atomically, an open descriptor, a pipe, a device. */
-import { randomUUID } from 'node:crypto';
 import { constants, createWriteStream, openSync, promises, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
@@ -7,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
-import { createFile, renameFile, resolvePath } from '../platform/files.js';
+import { createHidden, resolvePath } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { errorCode } from '../platform/system-error.js';
 
@@ -47,19 +46,7 @@ export async function openDestination(name: string, context: Context): Promise<D
     };
   // rename() would replace a read-only file; that must fail like writing to it.
   if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
-  const temporary = join(dirname(target), `.wfr-${randomUUID()}`);
-  const handle = await createFile(temporary, stats?.mode).catch(throwForFolder(target));
-  return {
-    async write(chunks) {
-      await promises.writeFile(handle, chunks);
-      await handle.close();
-      await renameFile(temporary, target, context);
-    },
-    async close() {
-      await handle.close().catch(() => {});
-      await promises.rm(temporary, { force: true }).catch(() => {});
-    },
-  };
+  return createHidden(target, context, stats?.mode).catch(throwForFolder(target));
 }
 
 /** Returns what opens a target that is not replaced; undefined for a file. */
