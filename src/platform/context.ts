@@ -3,6 +3,7 @@
  * that tests can run commands in a context of their own.
  */
 
+import { once } from 'node:events';
 import { fstatSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { delimiter } from 'node:path';
@@ -63,13 +64,10 @@ export const systemClock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   /** Resolves after `ms` milliseconds, or rejects with the signal's reason: Node's timers put an AbortError around it. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    try {
-      await sleepFor(timerDelay(ms), undefined, signal === undefined ? {} : { signal });
-    } catch (error) {
+    await sleepFor(timerDelay(ms), undefined, { signal }).catch((error) => {
       signal?.throwIfAborted();
       throw error;
-    }
+    });
   },
   /**
    * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
@@ -205,10 +203,7 @@ async function spawnCommand(command: string, args: readonly string[], env: Recor
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
   });
-  await new Promise<void>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('spawn', resolve);
-  });
+  await once(child, 'spawn');
   return { exited, kill: (signal: SignalName) => void child.kill(signal) };
 }
 
