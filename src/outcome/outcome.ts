@@ -11,14 +11,8 @@ import { sanitize, sanitizeLines } from '../text/sanitize.js';
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
 export type Tone = 'good' | 'open' | 'doubt' | 'bad';
 
-/** The state that each final status of the service stands for. */
-const END_STATES = { FINISHED: 'finished', FAILED: 'failed' } as const satisfies Record<
-  TerminalStatus,
-  string
->;
-
-/** The states of a run that has ended. */
-type EndState = (typeof END_STATES)[TerminalStatus];
+/** The states of a run that has ended, which have the names of its final statuses. */
+type EndState = Lowercase<TerminalStatus>;
 
 interface StateFacts {
   /** What users see, where it is not the name of the state. */
@@ -126,7 +120,7 @@ export function stateOfRun(run: Run | undefined, error?: Facts): State {
 
 /** Returns the state that a status stands for; undefined while the run goes on. */
 export function endOf(status: string | undefined): EndState | undefined {
-  return hasEndedStatus(status) ? END_STATES[status] : undefined;
+  return hasEndedStatus(status) ? (status.toLowerCase() as EndState) : undefined;
 }
 
 /** Returns the exit for one run or row. */
