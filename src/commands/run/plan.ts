@@ -94,8 +94,8 @@ export async function planRun(
     subjects: flags.dryRun === true ? [] : [subject],
     triggersAgain: flags.once === undefined,
     isDry: flags.dryRun === true,
-    savedFlags: plan.documents && ((ids: readonly string[]) => plan.documents?.flagsFor(ids) ?? []),
-    close: () => resolved.close(),
+    savedFlags: plan.documents?.flagsFor,
+    close: resolved.close,
   };
 }
 

@@ -49,7 +49,7 @@ export async function openOnceFile(options: OwnedFileOptions) {
     header: header as Header,
     record: () => record,
     /** Writes what is pending, and releases the lock. Throws OutputError. */
-    close: () => log.close(),
+    close: log.close,
   };
 }
 
