@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import { type Again, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -38,15 +38,22 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     state: shownState(state),
     rows: numbers.map((row) => {
       const label = rows.label(row);
-      const [start] = label.slice(tableOf(label).length).replace('row ', '').split(' (');
       const id = state === 'lost' ? rows.id(row) : undefined;
-      // --adopt takes the number, which a file does not have, and an edited table has for another row.
-      const isNumbered = state !== 'unknown' || facts.isOnce || start === String(row);
-      return label + (isNumbered ? '' : ` (row ${row})`) + (id === undefined ? '' : ` (${id})`);
+      const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
+      return label + (hasNumber ? ` (row ${row})` : '') + (id === undefined ? '' : ` (${id})`);
     }),
   }));
   const isRead = facts.total !== undefined;
   return { counts, isRead, reasons, notes, next: nextSteps(rows, total, facts) };
+}
+
+/** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
+function lacksNumber(label: string, row: number, again: Again): boolean {
+  const table = tableOf(label);
+  const [shown] = label.slice(table.length).replace('row ', '').split(' (');
+  // Failed files are usually all retried.
+  const isTaken = again === 'resend-unknown' || (again === 'retry-failed' && table !== '');
+  return isTaken && shown !== String(row);
 }
 
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */

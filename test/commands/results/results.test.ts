@@ -165,17 +165,29 @@ describe('results', () => {
   });
 });
 
-test('results: an unknown row has its number, which --adopt takes, unless its name ends with it', async () => {
-  const labels = ['scans/a.pdf', 't.csv:23', 't.csv:3 (ACME)', 't.csv:4', '5'];
-  const events = labels.flatMap((label, index) => [
-    { event: 'intent', row: index + 1, label },
-    { event: 'sent', row: index + 1 },
-  ]);
-  const lines = [...events, { event: 'table', rows: 5 }].map((event) => `${JSON.stringify(event)}\n`);
-  const cwd = folderWith({ 'out.jsonl': HEAD + lines.join('') });
-  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
-  expect(stdout).toContain('\n    scans/a.pdf (row 1), t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5\n');
-});
+test.each([
+  ['{"event":"sent","row":ROW}', 'scans/a.pdf (row 1), t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5'],
+  [
+    '{"event":"refused","row":ROW,"code":"rejected","reason":"no"}',
+    'scans/a.pdf, t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5',
+  ],
+  [
+    '{"event":"refused","row":ROW,"code":"usage","reason":"no"}',
+    'scans/a.pdf, t.csv:23, t.csv:3 (ACME), t.csv:4, 5',
+  ],
+])(
+  'results: a row after %s has the number that a flag takes, unless its name shows it',
+  async (event, listed) => {
+    const labels = ['scans/a.pdf', 't.csv:23', 't.csv:3 (ACME)', 't.csv:4', '5'];
+    const lines = labels.flatMap((label, index) => [
+      `{"event":"intent","row":${index + 1},"label":"${label}"}\n`,
+      `${event.replace('ROW', String(index + 1))}\n`,
+    ]);
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${lines.join('')}{"event":"table","rows":5}\n` });
+    const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
+    expect(stdout).toContain(`\n    ${listed}\n`);
+  },
+);
 
 test('results: of a table, the error names the results file beside it', async () => {
   const cwd = folderWith({ 'out.csv': 'a\n1\n', 'out.csv.w.results.jsonl': HEAD });
