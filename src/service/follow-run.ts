@@ -51,7 +51,7 @@ const LAST_POLL_GRACE = 5_000;
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
   const { accepted, place, clock, signal, timeout = Number.POSITIVE_INFINITY } = options;
-  if (accepted !== undefined && hasEnded(accepted)) return;
+  if (hasEnded(accepted)) return;
   const awake = startAwakeTime(clock);
   let deadline = clock.monotonic() + timeout;
   let run = accepted;

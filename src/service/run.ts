@@ -29,9 +29,9 @@ export function withoutJson(run: Run): Run {
   return { ...run, output: undefined, json: new Uint8Array() };
 }
 
-/** Returns whether the status is FINISHED or FAILED. */
-export function hasEnded(run: Run): run is EndedRun {
-  return hasEndedStatus(run.status);
+/** Returns whether there is a run, and its status is FINISHED or FAILED. */
+export function hasEnded(run: Run | undefined): run is EndedRun {
+  return hasEndedStatus(run?.status);
 }
 
 /** Returns whether a status is FINISHED or FAILED. */

@@ -168,7 +168,7 @@ export function rowRunner(
     else if (error !== undefined) {
       // A signal that stopped the watching says nothing about the run.
       if (error.signal === undefined) log.rows.setReason(number, recordedError(error, secrets));
-    } else if (run !== undefined && hasEnded(run)) {
+    } else if (hasEnded(run)) {
       // Before it is recorded: a command that continues leaves ended rows alone.
       // Another row may have taken the place and the name of one that is gone.
       if (!log.rows.isGone(number)) await files?.save(label, number, run);

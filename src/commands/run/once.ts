@@ -136,7 +136,7 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
   const { run, late, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
   if (run === undefined && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
-  if (run !== undefined && hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
+  if (hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
 }
 
 /** Triggers the run; createRun records each step before it takes effect. */

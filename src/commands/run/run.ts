@@ -90,7 +90,7 @@ async function watch(
   if (received !== undefined) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
   if (outcome.state === 'lost') await recordEnd?.({ event: 'lost' });
   // Another command may have triggered it, and seen its end.
-  const late = outcome.late ?? ((run && hasEnded(run)) || undefined);
+  const late = outcome.late ?? (hasEnded(run) || undefined);
   const timed = wasTriggered ? outcome : withRunTimes({ ...outcome, late }, session.service);
   const runs = [{ ...timed, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };

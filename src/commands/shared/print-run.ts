@@ -48,7 +48,7 @@ export async function printTable<One extends Outcome>(
   if (outcomes.every(({ run }) => run === undefined)) return outcomes;
   const rows = listed.map((one, index) => {
     const { run, error, durationMs } = outcomes[index] ?? {};
-    return { ...one, run, error, durationMs: run && hasEnded(run) ? durationMs : undefined, isDone: true };
+    return { ...one, run, error, durationMs: hasEnded(run) ? durationMs : undefined, isDone: true };
   });
   const { layOutRuns } = await import('../../view/table.js');
   try {

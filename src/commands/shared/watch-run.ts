@@ -172,8 +172,8 @@ export async function watchAndShow(
   const watched = await watchRun({ ...options, place, onChange }, session);
   const { run } = watched;
   progress.done(id, watched.error);
-  const hadEnded = watched.late ?? (options.known && hasEnded(options.known));
-  const isEnd = run !== undefined && hasEnded(run) && !hadEnded;
+  const hadEnded = watched.late ?? hasEnded(options.known);
+  const isEnd = hasEnded(run) && !hadEnded;
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
   const printing = run && printEnd(run, view, session);
