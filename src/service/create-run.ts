@@ -40,9 +40,6 @@ export interface Trigger {
 /** Inputs that an unknown outcome names at most. */
 const MAX_NAMED_INPUTS = 10;
 
-/** The accepted run, the variant of the workflow's field that was accepted, and how many variants were sent. */
-export type Created = Awaited<ReturnType<typeof createRun>>;
-
 /** Records what becomes of a trigger, so that a later command knows whether a run may exist. */
 export interface TriggerLog {
   /** Awaited before the closing bytes of each request: resolves once it is recorded; throws to withhold them. */

@@ -1,6 +1,9 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
 import { WfrError } from '../../errors.js';
-import type { Created } from '../../service/create-run.js';
+import type { InputDigests } from '../../inputs/file-digests.js';
+import type { Log } from '../../runs/log/log.js';
+import { ONCE_ROW } from '../../runs/log/once-file.js';
+import { createRun } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
 import { watchCommand } from '../shared/print-outcome.js';
 import type { Session } from '../shared/session.js';
@@ -26,13 +29,19 @@ export function lostRun(file: string, id: string): WfrError {
   });
 }
 
-/** Prints the id of a run that was just accepted, before anything else can fail, and records it in the history. */
-export function announceAccepted(
-  { run, variant, variantsTried }: Created,
+/**
+ * Triggers the run of a log of one row, prints its id before anything else can fail, and records it in the history.
+ * `beforeSent` returns what the log keeps of the inputs. Throws as createRun.
+ */
+export async function triggerRun(
+  log: Log,
   plan: RunPlan,
-  { reporter, history, context }: Session,
-): KnownRun {
-  const { subject, label, settings } = plan;
+  { service, interruption, reporter, history, context }: Session,
+  beforeSent?: () => Promise<InputDigests>,
+): Promise<KnownRun> {
+  const { trigger, subject, label, settings } = plan;
+  const record = log.ofRow(ONCE_ROW, context.secrets, beforeSent);
+  const { run, variant, variantsTried } = await createRun(trigger, service, interruption, record);
   const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.

@@ -18,7 +18,6 @@ import {
 } from '../../runs/log/once-file.js';
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
-import { createRun } from '../../service/create-run.js';
 import { CHECK_FIRST, USE_ONCE } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { formatIso } from '../../text/quantity.js';
@@ -28,7 +27,7 @@ import { watchCommand } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
-import { announceAccepted, type KnownRun, lostRun } from './known-run.js';
+import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
 type OnceRunPlan = RunPlan & { once: OncePlan };
@@ -144,22 +143,17 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
   const { name } = plan.once.file;
   await plan.documents?.assertNoFiles();
   const target = targetOf(plan);
-  const names = plan.trigger.inputs.map(({ name: input }) => input);
-  const { service, interruption, context, reporter } = session;
-  const record = log.ofRow(ONCE_ROW, context.secrets, async () => digests);
   try {
     if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
       await log.commit(onceHeader(target, header.salt ?? ''));
-    await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: names });
-    const known = announceAccepted(
-      await createRun(plan.trigger, service, interruption, record),
-      plan,
-      session,
-    );
+    await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: plan.subject.inputs });
+    const known = await triggerRun(log, plan, session, async () => digests);
     // If that fails, the outcome is unknown to later commands, and they send nothing.
     await log.flush().catch((error) => {
       const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
-      reporter.warn(`${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`);
+      session.reporter.warn(
+        `${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`,
+      );
     });
     return { ...known, recordEnd: endRecorder(known.id, plan.once, session) };
   } catch (error) {

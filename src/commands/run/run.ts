@@ -5,7 +5,6 @@ import { factsOf } from '../../outcome/describe-error.js';
 import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog, NO_SINK } from '../../runs/log/log.js';
-import { createRun } from '../../service/create-run.js';
 import { type EndedRun, hasEnded } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
 import { resumeOf } from '../shared/print-outcome.js';
@@ -13,7 +12,7 @@ import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow, withRunTimes } from '../shared/watch-run.js';
 import { printDryRun } from './dry-run.js';
-import { announceAccepted, type KnownRun, lostRun } from './known-run.js';
+import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import { triggerOnce } from './once.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
@@ -44,12 +43,11 @@ export function run(
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
 async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { once } = plan;
-  const { service, interruption, context, reporter } = session;
+  const { service, interruption, reporter } = session;
   const progress = await reporter.startProgress();
   let known: KnownRun;
   if (once === undefined) {
-    const record = createLog(NO_SINK, context.clock).ofRow(1, context.secrets);
-    known = announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
+    known = await triggerRun(createLog(NO_SINK, service.clock), plan, session);
   } else {
     // Of the run that the file may have, that it was not created would be wrong.
     const found = triggerOnce({ ...plan, once }, session);
