@@ -11,18 +11,17 @@ const MAX_HELD = 8;
 /** There is no room for a response until others were printed: the run is to be polled again. Never shown: followRun catches it. */
 export const NO_ROOM = new WfrError('internal', ['other responses are printed first']);
 
-/** The responses to polls that are in memory, in the order in which they are printed. */
-export type ResponseMemory = ReturnType<typeof createResponseMemory>;
+/** Returns a place in the order in which the responses to polls are printed, at the end of it as soon as it is used. */
+export type OpenPlace = ReturnType<typeof createResponseMemory>;
 /** The place of one run, until it was printed. */
-export type ResponsePlace = ReturnType<ResponseMemory['place']>;
+export type ResponsePlace = ReturnType<OpenPlace>;
 
-/** Returns the order of the runs whose responses wait to be printed, still empty. */
+/** Returns what opens places in an order that is still empty. */
 export function createResponseMemory() {
   const places = new Set<{ isHeld: boolean }>();
   /** Wakes those that wait for a change. */
   const waiting: (() => void)[] = [];
-  /** Returns a place in the order, at the end of it as soon as it is used. */
-  const place = () => {
+  return () => {
     const own = { isHeld: false };
     let isLarge = false;
     const hasRoom = () => {
@@ -63,5 +62,4 @@ export function createResponseMemory() {
       },
     };
   };
-  return { place };
 }

@@ -8,7 +8,7 @@ import type { NetworkError, SendState } from './errors.js';
 import { HttpError, type HttpErrorInfo } from './http-error.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
-import type { ResponseMemory } from './response-memory.js';
+import type { OpenPlace } from './response-memory.js';
 import { parseRetryAfter } from './retry.js';
 import type { Transport } from './transport.js';
 
@@ -59,7 +59,7 @@ export interface Service {
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
-  memory: ResponseMemory;
+  openPlace: OpenPlace;
   /** If undefined, requests are sent immediately. */
   gate?: RequestGate;
 }

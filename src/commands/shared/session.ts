@@ -171,8 +171,8 @@ async function open(
   const { baseUrl, proxy, tls, headers } = settings;
   const transport = openTransport({ origin: baseUrl, proxy, tls }, clock, limits);
   const events = serviceLogger(reporter);
-  const memory = createResponseMemory();
-  const service = { baseUrl, transport, credentials, headers, clock, limits, events, memory };
+  const openPlace = createResponseMemory();
+  const service = { baseUrl, transport, credentials, headers, clock, limits, events, openPlace };
   const stdout = openStdoutQueue(context, interruption);
   const layout = await openLayout(color, context);
   return { context, interruption, reporter, service, stdout, layout, history };

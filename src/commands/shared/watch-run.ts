@@ -56,7 +56,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   const { service, interruption, reporter } = session;
   const { clock } = service;
   const { id, known, wait, label, exists = false, onChange = async (run: Run) => run } = options;
-  const { place = service.memory.place(), lost } = options;
+  const { place = service.openPlace(), lost } = options;
   const startedAt = clock.now();
   const started = clock.monotonic();
   let run: Run | undefined;
@@ -146,7 +146,7 @@ export async function watchAndShow(
   const { id } = options;
   const { format, progress, documents, severalRuns = false } = view;
   const { reporter, history, service } = session;
-  const place = service.memory.place();
+  const place = service.openPlace();
   let isFirst = true;
   const onChange = async (seen: Run) => {
     progress.seen(id, withoutJson(seen));

@@ -39,7 +39,7 @@ const NOTICE_DELAY = 3_000;
 async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
   const { service, reporter, history } = session;
   const polls = plan.ids.map((id) => {
-    const place = service.memory.place();
+    const place = service.openPlace();
     place.enter();
     return { place, outcome: pollOnce(id, plan.severalRuns ? id : undefined, session, place) };
   });
