@@ -48,7 +48,7 @@ export function findTokenLocations(sources: ServiceSources) {
   const isProfileFirst = profile?.chosenBy.kind === 'flag';
   const order = isProfileFirst ? ['flag', 'profile', 'variable'] : ['flag', 'variable', 'profile'];
   const ordered = order.flatMap((kind) => locations.filter(({ source }) => source.kind === kind));
-  if (flags.token === false) return { locations: [], withheld: undefined };
+  if (flags.token === false) return { locations: [] };
   return { locations: ordered, withheld: ordered.length === 0 ? withheld : undefined };
 }
 
@@ -82,7 +82,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   if (location === undefined) {
     const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
     const token = async () => undefined;
-    return { source: undefined, token, refresh: async () => false, warnings, missing };
+    return { token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
   if (ignored !== undefined && location.source.kind === 'profile')

@@ -102,7 +102,7 @@ export async function readSettingFile(
 
 /** Milliseconds. */
 export interface WaitSettings extends Polling {
-  timeout: number | undefined;
+  timeout?: number | undefined;
 }
 
 type Polling = Context['limits']['polling'];

@@ -84,9 +84,9 @@ export const MAX_LISTED_RUNS = 1_000;
 /** What is known of a run before the service has responded: each of its outcomes has it. */
 export interface Subject {
   /** Undefined if the service never returned it. */
-  id: string | undefined;
+  id?: string | undefined;
   /** Undefined for a run that was only watched, as a Run does not name its workflow. */
-  workflowId: string | undefined;
+  workflowId?: string | undefined;
   /** The names of its inputs, if known. */
   inputs?: readonly string[] | undefined;
 }
@@ -103,13 +103,13 @@ export interface Outcome extends Subject {
   /** The page of the run, for people, if it has one. */
   page?: string | undefined;
   /** The last response for it. */
-  run: Run | undefined;
+  run?: Run | undefined;
   /** What ended the work on it, or why there is no run. */
   error?: Facts | undefined;
   /** Milliseconds since 1970, if known: when the duration begins. */
   startedAt?: number | undefined;
   /** Milliseconds since it was accepted or first polled, undefined if nobody saw it end; without a run, since the command began. */
-  durationMs: number | undefined;
+  durationMs?: number | undefined;
 }
 
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */

@@ -24,7 +24,7 @@ export interface FollowOptions {
   growth: number;
   maxInterval: number;
   /** How long to follow; no limit if undefined. */
-  timeout: number | undefined;
+  timeout?: number | undefined;
   /** The run in the response to our own trigger. */
   accepted?: Run | undefined;
   /** Whether an earlier trigger of ours created the run, so that it exists although it has not been read yet. */

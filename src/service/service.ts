@@ -15,7 +15,7 @@ import type { Transport } from './transport.js';
 /** The source of the access token. */
 export interface Credentials {
   /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
-  readonly source: string | undefined;
+  readonly source?: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
   /** Reads the source again, once per rejected token; returns whether it has a different token now. */
   refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;

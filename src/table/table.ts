@@ -26,7 +26,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
     places: 'path',
     columns: async () => ({
       label: `--each ${name}`,
-      headers: [{ text: '', name, separator: '@', mediaType: undefined }],
+      headers: [{ text: '', name, separator: '@' }],
     }),
     async *rows() {
       for (const [index, path] of files.entries()) {

@@ -36,7 +36,7 @@ export function batch(
   args: readonly string[],
   context: Context,
 ): Promise<Exit> {
-  const unplanned = [{ id: undefined, workflowId: workflow }];
+  const unplanned = [{ workflowId: workflow }];
   return runCommand(flags, unplanned, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.

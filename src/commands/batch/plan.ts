@@ -110,7 +110,7 @@ export async function planBatch(
     patterns,
     results,
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
-    subjects: [{ id: undefined, workflowId }],
+    subjects: [{ workflowId }],
     triggersAgain: flags.results === '-',
     failFast,
     keepGoing,

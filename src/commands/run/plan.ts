@@ -81,7 +81,7 @@ export async function planRun(
     files: () => assertDistinctFiles(files),
     headers: () => assertOneBody(plan.settings.headers, triggerSettings.field),
   });
-  const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
+  const subject = { workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,
     flags,

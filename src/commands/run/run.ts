@@ -23,7 +23,7 @@ export function run(
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  const unplanned = [{ id: undefined, workflowId: workflow }];
+  const unplanned = [{ workflowId: workflow }];
   return runCommand(flags, unplanned, context, async (resources) => {
     const { interruption, reports } = resources;
     const planning = planRun(workflow, items, flags, reports, context);

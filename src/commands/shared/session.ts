@@ -114,7 +114,7 @@ export async function runCommand(
         await printErrors([error], flags.color, context);
         // After a usage error, the plan does not count.
         const planned = error.code === 'usage' ? [] : (plan?.subjects ?? unplanned);
-        const facts = { run: undefined, state: stateOfError(error), error, startedAt };
+        const facts = { state: stateOfError(error), error, startedAt };
         const durationMs = clock.monotonic() - started;
         const runs = planned.map((subject) => ({ ...subject, ...facts, durationMs }));
         return { runs, exit: exitOfError(error), failure: error };

@@ -96,7 +96,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
-  return withError(thrown, { id, workflowId: undefined, run, late, startedAt, durationMs });
+  return withError(thrown, { id, run, late, startedAt, durationMs });
 }
 
 /** Returns the error of a run that the service does not know, with the service at which the history has it. */
@@ -121,7 +121,7 @@ export function pollOnce(
   session: Session,
   place?: ResponsePlace,
 ): Promise<WatchOutcome> {
-  const wait = { interval: 0, maxInterval: 0, growth: 1, timeout: undefined };
+  const wait = { interval: 0, maxInterval: 0, growth: 1 };
   return watchRun({ id, wait, stopAtFirst: true, label, place }, session);
 }
 

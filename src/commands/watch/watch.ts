@@ -55,7 +55,7 @@ async function planWatch(
     ...(documents?.flagsFor(some) ?? (flags.force === true ? ['--force'] : [])),
   ];
   const saveOutput = outputs && outputSaver(ids, outputs);
-  const subjects = ids.map((id) => ({ id, workflowId: undefined }));
+  const subjects = ids.map((id) => ({ id }));
   return { ...runs, wait, documents, savedFlags, saveOutput, subjects };
 }
 

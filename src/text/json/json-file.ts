@@ -47,7 +47,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 export interface JsonFile {
   /** Not to be used if there are problems, and neither is `lineOf`. */
-  value: unknown;
+  value?: unknown;
   /** `path:line:column: message` for each mistake, in their order. */
   problems: string[];
   /** Returns the line of a member, from 1; of a missing one, that of the value that it is missing in. */
@@ -66,7 +66,7 @@ export function parseJsonFile(
     return `${path}:${line}:${column}: ${message}`;
   };
   const failed = (offset: number, message: string): JsonFile => {
-    return { value: undefined, problems: [describe({ offset, message })], lineOf: () => 1 };
+    return { problems: [describe({ offset, message })], lineOf: () => 1 };
   };
   if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
   try {
