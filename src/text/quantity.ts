@@ -33,7 +33,7 @@ export function listFirst(items: readonly string[], max: number, count = items.l
   ];
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
 /** `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds. */
 export const DURATION = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/;
@@ -41,8 +41,7 @@ export const DURATION = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/;
 /** Parses a duration into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const [, number, unit] = DURATION.exec(text.trim()) ?? [];
-  const factor = unit === undefined ? undefined : UNITS[unit];
-  return number === undefined || factor === undefined ? undefined : Number(number) * factor;
+  return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
 }
 
 /** A zone after a time of day. */
