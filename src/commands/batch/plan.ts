@@ -115,7 +115,6 @@ export async function planBatch(
     failFast,
     keepGoing,
     sendChanged,
-    resendRejected: false,
   };
 }
 

@@ -197,7 +197,7 @@ export interface ResendOptions {
   /** Failed, rejected and lost rows to send again. */
   retryFailed: RowSelection;
   /** Whether rejected rows are sent without --retry-failed: `run --once` does it, a batch leaves them. */
-  resendRejected: boolean;
+  resendRejected?: boolean;
 }
 
 /** Returns what to do with a row. */
