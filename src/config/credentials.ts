@@ -197,7 +197,7 @@ async function readTokenFile(
   context: Context,
   warnings: string[],
 ): Promise<string> {
-  if (location.path === '-' && context.stdin.isTTY === true) {
+  if (location.path === '-' && context.stdin.isTTY) {
     const { readHiddenLine } = await import('../platform/hidden-line.js');
     return readHiddenLine('Access token', context);
   }

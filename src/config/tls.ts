@@ -43,13 +43,13 @@ async function unlock(cert: NamedBytes, key: NamedBytes, context: Context): Prom
   } catch {
     throw new UsageError(`${key.name}: ${isEncrypted ? 'the passphrase is wrong' : 'has no private key'}`);
   }
-  if (findCertificates(cert)[0]?.checkPrivateKey(privateKey) !== true)
+  if (!findCertificates(cert)[0]?.checkPrivateKey(privateKey))
     throw new UsageError(`${key.name}: is not the key of ${cert.name}`);
   return { cert: cert.bytes, key: key.bytes, passphrase };
 }
 
 async function askForPassphrase({ name }: NamedBytes, context: Context): Promise<string> {
-  if (context.stdin.isTTY !== true)
+  if (!context.stdin.isTTY)
     throw new UsageError(`${name}: is encrypted, and there is no terminal to ask for its passphrase`);
   const { readHiddenLine } = await import('../platform/hidden-line.js');
   const passphrase = await readHiddenLine(`Passphrase of ${name}`, context);

@@ -92,7 +92,7 @@ export async function openRows(path: string, context: Context, signal: AbortSign
   const opening = openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
   const handle = await opening.catch(fail);
   const stats = await handle?.stat({ bigint: true });
-  const isCopy = handle === undefined || stats?.isFile() !== true;
+  const isCopy = handle === undefined || !stats?.isFile();
   const copying = () => copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
   const file = isCopy ? await copying().catch(fail) : handle;
   const assertUnchanged = async () => {
@@ -130,7 +130,7 @@ async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boole
 /** Returns standard input, and tells a person at a terminal that wfr reads it. */
 async function openStdin({ stdin, stderr, platform }: Context) {
   const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
-  if (stdin.isTTY === true)
+  if (stdin.isTTY)
     await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
   return stdin;
 }

@@ -116,7 +116,7 @@ async function giveName(...[hidden, path, context]: Parameters<typeof renameFile
 /** Returns whether a regular file has exactly these bytes. */
 async function hasContent(path: string, file: FileToSave): Promise<boolean> {
   const stats = await lstatOf(path);
-  if (stats?.isFile() !== true) return false;
+  if (!stats?.isFile()) return false;
   const handle = await promises.open(path, 'r');
   try {
     let size = 0;

@@ -82,7 +82,7 @@ export async function writeErrorReports(
 /** Returns whether nothing is lost but an earlier report. */
 async function mayReplace(path: string): Promise<boolean> {
   // Opening a pipe would wait for its writer.
-  if ((await statOf(path))?.isFile() !== true) return true;
+  if (!(await statOf(path))?.isFile()) return true;
   const handle = await promises.open(path);
   const { bytesRead, buffer } = await handle
     .read({ length: REPORT_START.length })

@@ -82,7 +82,7 @@ async function respond(
   });
   const line = `${request.method} ${request.url} ${status}`;
   // Rejections are still answered.
-  if (dropAnswer === true && status === 201 && 'id' in body) {
+  if (dropAnswer && status === 201 && 'id' in body) {
     log?.(`${line}, response dropped: run ${body.id}`);
     request.socket.destroy();
     return;

@@ -46,7 +46,7 @@ export function batch(
       throw error;
     });
     try {
-      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
+      if (flags.check) return await interruption.raceWithSignal(checkRows(plan, context));
       // As the user wrote them, with a file in the folder of each pattern.
       const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);

@@ -88,7 +88,7 @@ export async function planBatch(
   const validateFiles = async () => {
     assertOneBody(checked.settings.headers);
     const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
-    const isRecorded = flags.check !== true || flags.results !== undefined;
+    const isRecorded = !flags.check || flags.results !== undefined;
     const results = isRecorded
       ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
       : undefined;

@@ -103,7 +103,7 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
   const names = profiles.length > 0 ? `profiles ${profiles.join(', ')}` : stateOf(path);
   const head = `Config file: ${path} (${names})`;
   await context.stdout.write(
-    flags.json === true
+    flags.json
       ? asJson([file, ...settings])
       : asText(head, settings, path, await openLayout(flags.color, context)),
   );

@@ -25,8 +25,8 @@ export async function help(
   const name = words.join(' ');
   const commands = definedCommands(program);
   const command = name === '' ? program : commands.find((candidate) => commandPath(candidate) === name);
-  if (flags.skill === true) await stdout.write(skill);
-  else if (flags.json === true) {
+  if (flags.skill) await stdout.write(skill);
+  else if (flags.json) {
     if (command === undefined) throw new UsageError(`--json: "${name}" is not a command`);
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);

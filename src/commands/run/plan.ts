@@ -50,7 +50,13 @@ export async function planRun(
   context: Context,
 ) {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
-  const { inputsFile, input = [], documents: hasDocuments } = flags;
+  const {
+    inputsFile,
+    input = [],
+    documents: hasDocuments,
+    detach: detached = false,
+    dryRun: isDry = false,
+  } = flags;
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
@@ -86,14 +92,14 @@ export async function planRun(
     ...plan,
     flags,
     trigger: { workflowId: id, inputs: resolved.inputs, ...triggerSettings },
-    detached: flags.detach === true,
+    detached,
     warnings: resolved.warnings,
     /** How the history names the run. */
     label: resolved.files.map(({ path }) => basename(path)).join(', '),
     subject,
-    subjects: flags.dryRun === true ? [] : [subject],
+    subjects: isDry ? [] : [subject],
     triggersAgain: flags.once === undefined,
-    isDry: flags.dryRun === true,
+    isDry,
     savedFlags: plan.documents?.flagsFor,
     close: resolved.close,
   };
@@ -110,8 +116,7 @@ async function openDocuments(flags: RunFlags, context: Context): Promise<Documen
 /** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
 function parseRunFormat(flags: RunFlags): OutputFormat {
   const format = parseFormat(flags, OUTPUT_FORMATS);
-  if (flags.detach !== true || flags.once === undefined || format === 'text' || format === 'id')
-    return format;
+  if (!flags.detach || flags.once === undefined || format === 'text' || format === 'id') return format;
   throw new UsageError(
     `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
   );
@@ -119,7 +124,7 @@ function parseRunFormat(flags: RunFlags): OutputFormat {
 
 /** Throws UsageError where --detach is given with a flag that requires watching. */
 function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
-  if (value === undefined || flags.detach !== true) return flags;
+  if (value === undefined || !flags.detach) return flags;
   throw new UsageError(`${flag} cannot be used with --detach; pass it to wfr watch`);
 }
 

@@ -51,7 +51,7 @@ export async function sandbox(
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
   const { workflows, port } = options;
-  const output = flags.list === true ? context.stdout : context.stderr;
+  const output = flags.list ? context.stdout : context.stderr;
   const { bold } = await openStyle(flags.color, context, output);
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
   /** Returns the command of a sandbox with the same workflows. */
@@ -59,7 +59,7 @@ export async function sandbox(
     const chosen = toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile });
     return shellCommand(['wfr', 'sandbox', ...chosen, ...args], context.platform);
   };
-  if (flags.list === true) {
+  if (flags.list) {
     await output.write(workflows.map(describe).join('\n'));
     if (output.isTerminal) await writeLine(`\nThey run in: ${own('--', 'bash')}`, context);
     return ExitCode.ok;

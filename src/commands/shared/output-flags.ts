@@ -29,10 +29,10 @@ export function parseFormat<Format extends string>(
   { output, json }: OutputFlags,
   formats: readonly Format[],
 ): Format {
-  const raw = output ?? (json === true ? 'json' : 'text');
+  const raw = output ?? (json ? 'json' : 'text');
   const format = formats.find((candidate) => candidate === raw);
   if (format === undefined) throw new UsageError(`--output ${raw}: choose one of ${formats.join(', ')}`);
-  if (json === true && format !== 'json') throw exclusive('--json', `--output ${format}`);
+  if (json && format !== 'json') throw exclusive('--json', `--output ${format}`);
   return format;
 }
 

@@ -98,7 +98,7 @@ async function show(
   } else if (format !== 'text') await printRun(run, format, severalRuns, session);
   else if (!severalRuns) await printSummary(run, past, plan, session);
   // It was read, which is what was asked for.
-  const state = flags.exitStatus === true || !hasValue ? stateOfRun(run) : 'accepted';
+  const state = flags.exitStatus || !hasValue ? stateOfRun(run) : 'accepted';
   return { ...withRunTimes(outcome, service), state };
 }
 

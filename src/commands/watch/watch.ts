@@ -52,7 +52,7 @@ async function planWatch(
   for (const id of ids) documents?.runFolder(id);
   const savedFlags = (some: readonly string[]) => [
     ...toArgs({ saveOutputs: outputs?.folder }),
-    ...(documents?.flagsFor(some) ?? (flags.force === true ? ['--force'] : [])),
+    ...(documents?.flagsFor(some) ?? (flags.force ? ['--force'] : [])),
   ];
   const saveOutput = outputs && outputSaver(ids, outputs);
   const subjects = ids.map((id) => ({ id }));

@@ -247,7 +247,7 @@ export async function decodeEvents(
   const decode = (line: Line) => {
     const members = parseLine(line.bytes);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
-    if (unreadable !== undefined && !(isClaim(members) && members.torn === true)) throw unreadable;
+    if (unreadable !== undefined && !(isClaim(members) && members.torn)) throw unreadable;
     unreadable = undefined;
     const problem = findProblem(members);
     if (problem !== undefined) {

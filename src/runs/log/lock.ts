@@ -124,7 +124,7 @@ async function mayBeAlive(claim: Claim, id: string, options: LockOptions) {
   if (isSameSpace) {
     const isAlive = owner.pid !== self.pid && options.isAlive(owner.pid, owner.started);
     if (isAlive === false) return false;
-    if (isAlive === true && isSameFile) return true;
+    if (isAlive && isSameFile) return true;
   }
   // The device number of a network file system may differ between machines.
   if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(id)) return true;
