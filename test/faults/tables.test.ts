@@ -7,6 +7,7 @@ import {
   openSync,
   renameSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -27,6 +28,13 @@ const longRows = (letter: string) =>
 describe('a table that is written while it is read', () => {
   test.each([
     ['replaced by as many bytes', (path: string) => writeFileSync(path, longRows('b'))],
+    [
+      'replaced by as many bytes of the same time',
+      (path: string) => {
+        writeFileSync(path, longRows('b'));
+        utimesSync(path, 1, 1);
+      },
+    ],
     ['cut', (path: string) => writeFileSync(path, longRows('b').slice(0, 700_050))],
     ['removed', (path: string) => truncateSync(path)],
     ['continued', (path: string) => writeFileSync(path, longRows('a').slice(0, 50), { flag: 'a' })],
@@ -34,6 +42,7 @@ describe('a table that is written while it is read', () => {
     'batch: a table whose content is %s stops the batch before a row of neither version is sent (fault 108)',
     async (name, write) => {
       const cwd = folderWith({ 'rows.jsonl': longRows('a') });
+      utimesSync(join(cwd, 'rows.jsonl'), 1, 1);
       const texts = new Set<string>();
       let posts = 0;
       const service = await startBatchService(async (request, reply) => {
