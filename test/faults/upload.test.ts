@@ -3,7 +3,9 @@ import {
   appendFileSync,
   closeSync,
   copyFileSync,
+  existsSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,17 +13,21 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs';
+import promises from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { listenForSignals } from '../../src/platform/signals.js';
 import { createTriggerBody } from '../../src/service/body.js';
+import { EACH_SCAN, readEvents } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
-import { folderWithSparseFile } from '../helpers/files.js';
+import { folderWith, folderWithSparseFile } from '../helpers/files.js';
 import { startProxy } from '../helpers/proxy.js';
-import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { replaceFunction } from '../helpers/replace-function.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 import { certificate } from '../helpers/tls.js';
 
@@ -145,6 +151,41 @@ describe.skipIf(LACKS.dataBeforeReset)('run: a response while the body is still 
     expect(exitCode).toBe(code);
     expect(stderr).toContain(message);
     expect(service.posts().length).toBe(1);
+  });
+
+  test('batch: a row that is rejected while its document is checked is not recorded as sent', async () => {
+    const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
+    const results = join(cwd, 'out.jsonl');
+    const isRecorded = (event: string) =>
+      existsSync(results) && readFileSync(results, 'utf8').includes(`"event":"${event}"`);
+    const { stat } = promises;
+    let [isHeld, isChecked] = [false, false];
+    replaceFunction(promises, 'stat', (async (...args: Parameters<typeof stat>) => {
+      if (args[0] === join(cwd, 'a.pdf') && isRecorded('intent')) {
+        isHeld = true;
+        while (!isRecorded('refused')) await delay(1);
+        isChecked = true;
+      }
+      return stat(...args);
+    }) as typeof stat);
+    const service = await scriptedService(async (request, reply) => {
+      const length = Number(request.headers['content-length']);
+      if (service.posts().length === 1) {
+        await request.atLeast(length - 2);
+        while (!isHeld) await delay(1);
+        return reply.send(400, { message: 'too late' });
+      }
+      while (!isChecked) await delay(1);
+      await request.atLeast(length);
+      reply.send(201, aFinishedRun());
+    });
+    const args = [...EACH_SCAN, 'a.pdf', 'b.pdf', '--concurrency', '1', '--results', 'out.jsonl'];
+    const { exitCode } = await runCli(args, { cwd, env: { WFR_BASE_URL: service.baseUrl } });
+    const events = readEvents(results).filter(({ row }) => row === 1);
+    expect({ exitCode, events: events.map(({ event }) => event) }).toEqual({
+      exitCode: 3,
+      events: ['recorded', 'intent', 'refused'],
+    });
   });
 });
 
