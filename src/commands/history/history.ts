@@ -109,10 +109,11 @@ function lineOf(group: Group): Line {
   const others = sent.filter(({ status }) => status !== 'FINISHED');
   const [{ status } = latest] = others;
   const { label = '', rows = sent.length } = latest;
+  const { triggered } = group.at(-1) ?? latest;
   return {
     ...latest,
-    ...group.at(-1),
     id: '',
+    triggered,
     status: others.some(isOpen) ? 'RUNNING' : status,
     finished: `${sent.length - others.length}/${rows}`,
     label: tableOf(label).slice(0, -1) || label.replace(/[^/\\]*$/, ''),

@@ -6,6 +6,7 @@ import {
   promises,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -138,6 +139,18 @@ describe('history: recording and listing runs', () => {
     expect(await commands(deep)).toContain(`  wfr results ${join(cwd, 'd.jsonl')}`);
     expect((await wfr('history', '-q')).stderr).toBe('');
     expect((await wfr('history', '--status', 'FAILED')).stderr).toBe('');
+  });
+
+  test('history: the command for a batch names its results file where it was last', async () => {
+    const { env, clock } = await startHistorySandbox();
+    const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n' });
+    const wfr = (...args: string[]) => runCli(args, { env, clock, cwd });
+    await wfr('batch', FAILING, '--rows', 'rows.csv', '--results', 'old.jsonl', '--limit', '1');
+    renameSync(join(cwd, 'old.jsonl'), join(cwd, 'new.jsonl'));
+    await wfr('batch', FAILING, '--rows', 'rows.csv', '--results', 'new.jsonl');
+    const { stdout, stderr } = await wfr('history');
+    expect(stdout).toMatch(/^batch {2}FAILED {2}0\/2 .* 4s$/m);
+    expect(stderr).toBe('To list the rows of a batch:\n  wfr results new.jsonl\n');
   });
 
   test('history: a --limit that is not a number exits 2', async () => {
