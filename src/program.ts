@@ -101,7 +101,7 @@ function createProgram(
     if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);
     const { run } = entry;
-    if (run) command.action(async () => onEnd(await run(command, context)));
+    if (run !== undefined) command.action(async () => onEnd(await run(command, context)));
     for (const part of entry.parts ?? []) add(command, part);
     const { help } = entry;
     if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
@@ -126,7 +126,7 @@ function defineOthers(defined: string): Command[] {
 /** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */
 async function failParsing(error: UsageError, command: Command, context: Context): Promise<Exit> {
   const flags = rawFlags<ReportFlags>(command);
-  if (!flags.report) throw error;
+  if (flags.report === undefined) throw error;
   const { runCommand } = await import('./commands/shared/session.js');
   return runCommand(flags, [], context, () => Promise.reject(error));
 }

@@ -41,7 +41,7 @@ export function findTokenLocations(sources: ServiceSources) {
   if (token) locations.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
   for (const { text: path, source } of settingValues('tokenFile', sources))
     locations.push({ kind: 'file', path, source });
-  if (profile && command && withheld === undefined) {
+  if (profile !== undefined && command !== undefined && withheld === undefined) {
     const source = profile.sourceOf('tokenCommand');
     locations.push({ kind: 'command', command, folder: dirname(profile.path), source });
   }
@@ -56,7 +56,7 @@ export function findTokenLocations(sources: ServiceSources) {
 function whyWithheld(sources: ServiceSources): string | undefined {
   const { profile } = sources;
   const baseUrl = resolveSetting('baseUrl', sources);
-  if (!profile || !baseUrl || !isOtherOrigin(baseUrl, profile)) return undefined;
+  if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
   const { origin } = parseUrl(profile.settings.baseUrl) ?? {};
   return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
 }
@@ -79,13 +79,13 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     withheld,
   } = findTokenLocations(sources);
   const warnings = withheld === undefined ? [] : [withheld];
-  if (!location) {
+  if (location === undefined) {
     const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
     const token = async () => undefined;
     return { token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
-  if (ignored && location.source.kind === 'profile')
+  if (ignored !== undefined && location.source.kind === 'profile')
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
   const read = (signal?: AbortSignal) => readToken(location, context, warnings, signal);
   const name = formatTokenSource(location);
@@ -113,7 +113,7 @@ export async function requireToken(
   { missing, token }: LoadedCredentials,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (missing) throw missing;
+  if (missing !== undefined) throw missing;
   await token(signal);
 }
 
@@ -183,7 +183,7 @@ function missingToken({ profile, context }: ServiceSources, withheld: string | u
     context.env[name] === '' ? `${name} (empty)` : name,
   );
   const lookedFor = ['--token-file', ...variables];
-  if (profile) lookedFor.push(`profile ${profile.name}`);
+  if (profile !== undefined) lookedFor.push(`profile ${profile.name}`);
   const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
   if (withheld !== undefined) summary.push(withheld);
   return new WfrError('no-token', summary, {

@@ -54,11 +54,12 @@ export async function chooseProfile(
         : [defaultProfile, 'file', `defaultProfile in ${file?.path}:${file?.lineOf(['defaultProfile'])}`];
   if (name === undefined) return undefined;
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (!file || !settings) {
+  if (file === undefined || settings === undefined) {
     const names = Object.keys(profiles);
-    const reason = file
-      ? `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`
-      : `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`;
+    const reason =
+      file === undefined
+        ? `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`
+        : `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`;
     throw new UsageError(`${source} ${name || '""'}: ${reason}`);
   }
   const { path, warnings } = file;
@@ -116,7 +117,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
 export async function loadConfig(context: Context) {
   const location = locateConfig(context);
   const read = location && readConfigBytes(location);
-  if (!read) return undefined;
+  if (read === undefined) return undefined;
   const file = parseConfig(read.bytes, read.path);
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }

@@ -36,7 +36,7 @@ export interface RawSetting {
 /** Returns the value of a setting; undefined if it is not set and has no default. Throws UsageError for an invalid one. */
 export function resolveSetting(name: SettingName, sources: ServiceSources): RawSetting | undefined {
   const [value] = settingValues(name, sources);
-  if (!value) return undefined;
+  if (value === undefined) return undefined;
   const { pattern, enum: choices, title, isSensitive } = SETTINGS[name];
   const isValid = (pattern?.test(value.text) ?? true) && (choices?.includes(value.text) ?? true);
   if (!isValid && !isSensitive)
@@ -53,7 +53,7 @@ export function settingValues(name: SettingName | 'tokenFile', sources: ServiceS
     { value: context.env[variable] || undefined, source: { kind: 'variable', name: variable } },
   ];
   const isBound = requires.includes('baseUrl');
-  if (profile && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
+  if (profile !== undefined && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
     const { settings, path, sourceOf } = profile;
     const inProfile = settings[name];
     const isPath = inProfile !== undefined && name.endsWith('File');
@@ -91,7 +91,7 @@ export async function readSettingFile(
   sources: ServiceSources,
 ): Promise<NamedBytes | undefined> {
   const { text: path, source } = resolveSetting(setting, sources) ?? {};
-  if (path === undefined || !source) return undefined;
+  if (path === undefined || source === undefined) return undefined;
   const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
   if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
   const { context } = sources;

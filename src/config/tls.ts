@@ -11,9 +11,9 @@ export async function readTlsFiles(
   sources: ServiceSources,
 ): Promise<Pick<TlsSettings, 'ca' | 'clientCertificate'>> {
   const ca = await readSettingFile('caFile', sources);
-  if (ca) findCertificates(ca);
+  if (ca !== undefined) findCertificates(ca);
   const cert = await readSettingFile('certFile', sources);
-  if (!cert) return { ca: ca?.bytes };
+  if (cert === undefined) return { ca: ca?.bytes };
   // As with curl, one file may have both.
   const key = (await readSettingFile('keyFile', sources)) ?? cert;
   return { ca: ca?.bytes, clientCertificate: await unlock(cert, key, sources.context) };

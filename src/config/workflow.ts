@@ -34,7 +34,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   if (workflow === '') throw new UsageError('the workflow is empty; pass its UUID or its URL');
   const named = namedWorkflows(profile);
   const own = named.find(({ name }) => name === workflow);
-  if (own) return own.id;
+  if (own !== undefined) return own.id;
   const ids = idsIn(workflow);
   if (ids.length > 1) {
     throw new UsageError(
@@ -45,7 +45,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   if (id !== undefined) return isUrl(workflow) ? id : workflow;
   if (/^[\w.-]+(=|:=|@)/.test(workflow))
     throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
-  if (!profile || named.length === 0) return workflow;
+  if (profile === undefined || named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
   const nearest = findNearest(workflow, names);
   const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;

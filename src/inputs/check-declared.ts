@@ -58,11 +58,11 @@ export function checkDeclared(
 ): { problems: readonly string[]; notes: readonly string[] } {
   const kinds = new Map<string, InputKind | undefined>();
   for (const { name, parts, kind } of inputs.values())
-    kinds.set(name, parts ? kindOf(parts, parameters.get(name)?.type) : kind);
+    kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
   const mismatches = checkInputs(parameters, kinds).filter(({ isMissing }) => isComplete || !isMissing);
   const problems = mismatches.map((mismatch) => {
     const given = inputs.get(mismatch.name);
-    const label = given ? `${given.label}: ` : subject;
+    const label = given === undefined ? subject : `${given.label}: `;
     const { message, mistyped } = mismatch;
     const fix = mistyped && given && describeFix(given, mistyped);
     return label + message + (fix === undefined ? '' : `; ${fix}`);
@@ -101,7 +101,7 @@ function describeFix(
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
   const { type } = parameter;
-  if (!item) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
   const { separator, value } = item;
   const isOfType = type === 'document' ? value !== '' : typeOf(parseJson(value)) === type;
   const isKept = separator === '=' && isOfType && value.length <= MAX_QUOTED;

@@ -97,7 +97,7 @@ export async function openRows(path: string, context: Context, signal: AbortSign
   const file = isCopy ? await copying().catch(fail) : handle;
   const assertUnchanged = async () => {
     signal.throwIfAborted();
-    if (stats && !isCopy && (await isWritten(file, stats)))
+    if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
       throw new BatchFileError(
         `${path} changed while wfr read it; run the same command again once it is complete`,
       );
@@ -149,7 +149,7 @@ async function openFile(
     if (stats.isDirectory()) throw systemError('EISDIR');
     handle = await promises.open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
-    if (within) assertInside(await realPathOf(handle, absolute), path, within);
+    if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
     checkOwner?.(await handle.stat());
     return handle;
   } catch (error) {
@@ -259,14 +259,14 @@ export async function assertReadable(
 ): Promise<string> {
   const absolute = resolvePath(path, context, base);
   // Before anything there is opened, which could be a pipe or a device.
-  if (within) {
+  if (within !== undefined) {
     const target = await promises.realpath(absolute).catch((error) => {
       throw toFileError(path, error, path, describeBase(base, context));
     });
     assertInside(target, path, within);
   }
   const stats = mustReread ? await statOf(absolute) : undefined;
-  if (stats && !stats.isFile() && !stats.isDirectory())
+  if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
     throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,
     );

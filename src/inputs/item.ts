@@ -90,14 +90,15 @@ export function parseItems(raws: readonly string[]) {
   const invalidNames: string[] = [];
   for (const raw of raws) {
     const parts = splitItem(raw);
-    if (!parts) {
+    if (parts === undefined) {
       words.push(raw || '""');
       continue;
     }
     const { name, separator } = parts;
     const earlier = items.get(name);
     try {
-      if (earlier) throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
+      if (earlier !== undefined)
+        throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
       if (raw.includes('\uFFFD') || !raw.isWellFormed())
         throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
       if (name === '') throw invalidItem(raw, `has no name before "${separator}"`);

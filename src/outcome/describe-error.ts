@@ -14,7 +14,7 @@ const NOTHING_CREATED = 'no run was created';
  */
 export function formatError(facts: Facts): string[] {
   const { code, runMayExist, summary, problemCount = 1, serverMessage, response, hints, stack } = facts;
-  if (stack)
+  if (stack !== undefined)
     return [
       'wfr: internal error; please report it with this (remove any secrets first):',
       ...stack.map(sanitizeLine),

@@ -81,7 +81,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   const errors = [...describeWork(ending), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
   const joined =
-    only && errors.length === 1 && only.exitCode === exitCode
+    only !== undefined && errors.length === 1 && only.exitCode === exitCode
       ? only
       : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
@@ -112,8 +112,8 @@ function failedOf(outcomes: readonly Outcome[]): Outcome[] {
 function describeWork(ending: CommandEnding): ErrorData[] {
   const { exit, runs, failure, rows } = ending;
   const whole = [
-    ...(failure ? [describeError(failure, ending)] : []),
-    ...(rows ? [describeRows(rows, toExitCode(exit), ending)] : []),
+    ...(failure === undefined ? [] : [describeError(failure, ending)]),
+    ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
   ];
   if (whole.length > 0) return whole;
   return failedOf(runs).map((outcome) => {
@@ -125,7 +125,7 @@ function describeWork(ending: CommandEnding): ErrorData[] {
 
 /** Returns what kept a run from success. */
 function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
-  if (error) return error;
+  if (error !== undefined) return error;
   if (run?.status !== 'FAILED')
     return new WfrError('still-running', [stillText(run, durationMs)], { isTemporary: true }).facts;
   const { message, step } = run.error ?? {};
@@ -142,7 +142,8 @@ export function describeError(
     facts;
   const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
   const isSafe = triggersAgain ? createdNothing : !runMayExist;
-  const [message = '', ...details] = stack ? ['internal error', ...stack] : summary.map(truncate);
+  const [message = '', ...details] =
+    stack === undefined ? summary.map(truncate) : ['internal error', ...stack];
   const said = textOrNull(response?.message);
   // The service's message has a member of its own.
   const excerpt = said === null && serverMessage !== undefined ? linesOf(serverMessage) : [];

@@ -114,7 +114,7 @@ export interface Outcome extends Subject {
 
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
 export function stateOfRun(run: Run | undefined, error?: Facts): State {
-  if (error) return stateOfError(error);
+  if (error !== undefined) return stateOfError(error);
   return endOf(run?.status) ?? 'running';
 }
 
@@ -156,13 +156,13 @@ export const withoutTable = (label: string) => label.replace(TABLE, 'line ');
 
 /** Returns the last known status, sanitized; empty if no run was seen. */
 export function statusOf({ run }: Pick<Outcome, 'run'>): string {
-  return run ? statusText(run) : '';
+  return run === undefined ? '' : statusText(run);
 }
 
 /** Returns progress such as `2 of 4`; empty if unknown. */
 export function stepsOf(run: Run | undefined): string {
   const steps = countSteps(run);
-  return steps ? `${steps.done} of ${steps.total}` : '';
+  return steps === undefined ? '' : `${steps.done} of ${steps.total}`;
 }
 
 /** Returns the step that failed, sanitized; empty if none did. */
@@ -174,7 +174,7 @@ export const NO_MESSAGE = '(the service gave no message)';
 
 /** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */
 export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
-  if (error) return sanitizeLines(error.text);
+  if (error !== undefined) return sanitizeLines(error.text);
   if (STATES[state].exit === ExitCode.ok) return [];
   if (state === 'running') return [sanitize(stillText(run, elapsed ? durationMs : undefined))];
   if (state === 'waiting') return ['it was not sent'];
@@ -199,7 +199,7 @@ export function requestLines({ error }: Outcome): string[] {
 export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
   const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
   const steps = durationMs === undefined ? '' : stepsText(run);
-  const status = run ? (run.status ?? 'accepted') : 'not seen';
+  const status = run === undefined ? 'not seen' : (run.status ?? 'accepted');
   return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;
 }
 

@@ -80,7 +80,7 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
       const entries = await promises.readdir(root, { withFileTypes: true });
       // No document has a hidden name.
       const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
-      if (!file) return;
+      if (file === undefined) return;
       throw new UsageError(
         `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
       );
@@ -153,8 +153,8 @@ function findDocuments(json: Uint8Array, limit: number) {
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(json.subarray(start, end));
       if (uri === 'invalid') found.invalid++;
-      else if (uri && found.documents.length === limit) found.omitted++;
-      else if (uri) {
+      else if (uri !== undefined && found.documents.length === limit) found.omitted++;
+      else if (uri !== undefined) {
         const jsonPath = place.slice(0, Math.min(depth, MAX_LEVELS)).map(toSegment);
         found.documents.push({ start, end, jsonPath, ...uri });
       }
@@ -199,7 +199,7 @@ function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (header === undefined) return undefined;
   const data = text.subarray(header.length);
   const bytes = decodeBase64(data) ?? decodeBase64(data.filter((byte) => !isSpace(byte)));
-  return bytes ? { mediaType: mediaType.toLowerCase(), bytes } : 'invalid';
+  return bytes === undefined ? 'invalid' : { mediaType: mediaType.toLowerCase(), bytes };
 }
 
 function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {

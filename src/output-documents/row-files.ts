@@ -99,7 +99,7 @@ export function createRowFiles(
         const saved = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output, status } = saved.run;
-        if (outputs && output && status === 'FINISHED')
+        if (outputs !== undefined && output !== undefined && status === 'FINISHED')
           await outputs.save([
             { path: join(outputs.folder, `${name}.json`), bytes: () => formatJson(output) },
           ]);

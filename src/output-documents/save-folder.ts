@@ -108,7 +108,7 @@ async function giveName(...[hidden, path, context]: Parameters<typeof renameFile
   await promises.link(hidden, path).catch(async (error) => {
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
-    if (await lstatOf(path)) throw systemError('EEXIST');
+    if ((await lstatOf(path)) !== undefined) throw systemError('EEXIST');
     await renameFile(hidden, path, context);
   });
 }

@@ -54,7 +54,7 @@ export async function exec(
     });
   });
   try {
-    const exitStatus = await (signal ? untilAborted(ended, signal) : ended);
+    const exitStatus = await (signal === undefined ? ended : untilAborted(ended, signal));
     // Of a long output, the start of stdout and the end of stderr.
     return { exitStatus, stdout: stdout.text, stderr: stderr.text };
   } finally {

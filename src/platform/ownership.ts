@@ -25,8 +25,8 @@ export async function findFolderRisk(path: string, uid: UserId): Promise<string 
   const stats = await lstatOf(path);
   if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
   if (stats?.isDirectory() === false) return `${path} is not a folder`;
-  if (stats && stats.uid !== uid) return `${path} belongs to another user`;
-  if (stats && isShared(stats)) return describeShared(path, stats);
+  if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
+  if (stats !== undefined && isShared(stats)) return describeShared(path, stats);
   for (let folder = await realFolder(dirname(path)); ; folder = dirname(folder)) {
     const above = await promises.lstat(folder);
     // Nothing can be in a file or a device.
@@ -73,7 +73,7 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
     const folder = resolved;
     resolved = join(folder, name);
     const stats = await lstatOf(resolved);
-    if (!stats) return join(folder, ...names.slice(index));
+    if (stats === undefined) return join(folder, ...names.slice(index));
     if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
     const isLink = stats.isSymbolicLink();
     if (isPlanted(stats, await promises.lstat(folder), uid))

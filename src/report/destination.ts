@@ -37,7 +37,7 @@ export async function openDestination(name: string, context: Context): Promise<D
     return undefined;
   });
   const openDirectly = stats && (await findDirectWay(target, stats));
-  if (openDirectly)
+  if (openDirectly !== undefined)
     return {
       async write(chunks) {
         await pipeline(Readable.from(chunks), openDirectly());
@@ -45,7 +45,7 @@ export async function openDestination(name: string, context: Context): Promise<D
       async close() {},
     };
   // rename() would replace a read-only file; that must fail like writing to it.
-  if (stats) await (await promises.open(target, constants.O_WRONLY)).close();
+  if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
   return createHidden(target, context, stats?.mode).catch(throwForFolder(target));
 }
 

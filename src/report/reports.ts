@@ -51,7 +51,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
   const [, render] = Object.entries(RENDERERS).find(([format]) => format === kind) ?? [];
-  if (!render || !path) throw usageError(`use ${REPORT_CHOICES}`);
+  if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));
   return { name, write: (result) => write(context.secrets.maskChunks(render(result))), close };

@@ -104,7 +104,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
       const status = busy?.status;
-      return !waitCause && status === undefined ? undefined : { status, until };
+      return waitCause === undefined && status === undefined ? undefined : { status, until };
     },
 
     acquire: limiter.acquire,
@@ -139,11 +139,11 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
           return result;
         } catch (error) {
           const cause = findOutageCause(error);
-          if (!cause) endOutage();
+          if (cause === undefined) endOutage();
           else if (cause instanceof NetworkError && !cause.facts.isTemporary) giveUp(error);
           // The next row would be sent before the time that the service asks for.
           if (error instanceof NotTriggeredError && error.retryAfter !== undefined) giveUp(error);
-          if (cause && !givenUp.aborted) {
+          if (cause !== undefined && !givenUp.aborted) {
             outage ??= startOutage(send, clock);
             await (outage.probe === send ? pause(outage, cause, error) : outage.over);
             if (!ending.aborted) continue;
@@ -234,7 +234,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     outage?.awake.end();
     outage?.end();
     outage = undefined;
-    if (!busy) waitCause = undefined;
+    if (busy === undefined) waitCause = undefined;
   }
 
   function giveUp(error: unknown): void {

@@ -161,7 +161,7 @@ export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
 
 /** Returns why a file and the first one do not belong to the same batch. */
 function headerProblems({ name, header }: FileFacts, first: FileFacts | undefined): string[] {
-  if (!header || !first?.header) return [];
+  if (header === undefined || first?.header === undefined) return [];
   const keyOf = ({ workflow, baseUrl, shard }: Header) => [workflow, baseUrl, shard.split('/')[1]].join(' ');
   if (keyOf(header) === keyOf(first.header)) return [];
   return [`${name}: has another workflow, service or number of shards than ${first.name}`];
@@ -182,7 +182,7 @@ function findMissingRows(files: readonly FileFacts[], total: number) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
     const rows = Math.floor((total - index) / shardCount) + 1 - (file?.end?.copies ?? 0);
-    if (!file) add(rows, `no file of shard ${shard}`, absent);
+    if (file === undefined) add(rows, `no file of shard ${shard}`, absent);
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }
   return { missing, problems, absent };

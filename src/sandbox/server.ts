@@ -104,7 +104,8 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
     return { status: 201, body: await handleTrigger(request, options, runs) };
   const [, id = ''] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
   const stateOfRun = request.method === 'GET' ? runs.get(id) : undefined;
-  if (!stateOfRun) throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
+  if (stateOfRun === undefined)
+    throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   return { status: 200, body: stateOfRun() };
 }
 
@@ -150,14 +151,14 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
   if (typeof id !== 'string') throw new Rejection(400, 'The field "worfklowId" is missing.');
   // UUIDs compare without regard to case (RFC 9562, section 4).
   const workflow = workflows.find((candidate) => candidate.id.toLowerCase() === id.toLowerCase());
-  if (!workflow) throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}.`);
+  if (workflow === undefined) throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}.`);
   return workflow;
 }
 
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */
 function readValues(inputs: Record<string, unknown>, { parameters }: Workflow): InputValues {
   const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
-  const mismatches = parameters ? checkInputs(parameters, kinds) : [];
+  const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
     const problems = mismatches.map(({ name, message }) => `inputs.${name}: ${message}`);
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('\n')}`);

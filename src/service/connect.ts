@@ -67,7 +67,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
   const { ca, clientCertificate, readSystemCertificates } = tls;
   /** The user's trusted certificates, Node's (undefined, with NODE_EXTRA_CA_CERTS) and the system's, in this order. */
   const stores: (() => Promise<(string | Buffer)[] | undefined>)[] = [
-    ...(ca ? [async () => [ca]] : []),
+    ...(ca === undefined ? [] : [async () => [ca]]),
     async () => undefined,
     readSystemCertificates,
   ];
@@ -78,7 +78,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
   const createContext = async (store: number, isProxy: boolean) => {
     const trusted = await stores[store]?.();
     const own = isProxy ? undefined : clientCertificate;
-    if (!trusted && !own) return undefined;
+    if (trusted === undefined && own === undefined) return undefined;
     const { createSecureContext } = await import('node:tls');
     // As in curl, a trusted certificate need not be that of a root.
     return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
@@ -127,7 +127,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
     const isSecure = origin.protocol === 'https:';
     const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
     const openPlain = async () => {
-      if (!proxy) return openTcp(target, signal);
+      if (proxy === undefined) return openTcp(target, signal);
       const { hostname, port, protocol, authorization } = proxy;
       const server = { host: hostname, port, isProxy: true };
       const socket = await openHop(server, protocol === 'https:', () => openTcp(server, signal), signal);

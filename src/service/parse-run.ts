@@ -48,7 +48,7 @@ export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or in
     if (error instanceof JsonSyntaxError) return error.message;
     throw error;
   }
-  if (!fields) return 'a JSON value that is not an object';
+  if (fields === undefined) return 'a JSON value that is not an object';
   const id = parseId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
@@ -78,14 +78,14 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
 
 /** Returns the text of an id; undefined for another type. One that is too long is not cut: it would be another id. */
 export function parseId(value: Uint8Array | undefined, idTypes?: IdTypes): string | undefined {
-  if (!value || value.length > MAX_ID) return undefined;
+  if (value === undefined || value.length > MAX_ID) return undefined;
   if (value[0] === 0x22 || idTypes === 'string') return asText(value, MAX_ID);
   const text = latin1(value);
   return /^\d+$/.test(text) ? text : undefined;
 }
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
-  if (!value || value.length > MAX_TEXT) return undefined;
+  if (value === undefined || value.length > MAX_TEXT) return undefined;
   if (jsonTypeOf(value) !== 'number') return undefined;
   const number = Number(latin1(value));
   return Number.isFinite(number) ? number : undefined;

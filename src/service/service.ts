@@ -85,7 +85,7 @@ export async function sendRequest(
   const { gate, events, credentials, clock } = service;
   await gate?.acquire(signal);
   const body = 'runId' in request ? undefined : request;
-  events.request(body ? 'POST' : 'GET', url.href, body?.length);
+  events.request(body === undefined ? 'GET' : 'POST', url.href, body?.length);
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,
@@ -124,7 +124,7 @@ export async function sendRequest(
 export function readLocation(text: string | undefined, base: URL) {
   if (text === undefined) return {};
   const target = parseUrl(text, base.href);
-  if (!target) return { location: 'an invalid address' };
+  if (target === undefined) return { location: 'an invalid address' };
   const { origin, pathname } = target;
   const location = origin === base.origin ? origin + pathname : origin;
   const below = `${base.pathname}/`;

@@ -59,7 +59,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   /** Returns a connection that no other request uses; there are only a few. */
   const takeConnection = async () => {
     const free = idle.pop();
-    if (free) return free;
+    if (free !== undefined) return free;
     if (polling.size === POLL_CONNECTIONS)
       return new Promise<Connection>((resolve) => void waiting.push(resolve));
     const connection = new Connection(route.origin, () => connect(closed.signal));
@@ -84,7 +84,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       if (!(failure instanceof NetworkError)) throw failure;
       const decoded = await reader.decodedReceived();
       const received = decoded ?? connection.head?.received();
-      if (received) {
+      if (received !== undefined) {
         // It may contain the id of a run.
         const { fault, details, cause } = failure;
         const isBroken = decoded !== undefined && failure !== error;
@@ -114,7 +114,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     const search = () => {
       cancelSearch = undefined;
       const received = reader.received() ?? connection.head?.received();
-      if (received) hooks.onIncomplete(received);
+      if (received !== undefined) hooks.onIncomplete(received);
     };
     const onReceived = () => {
       cancelSearch ??= clock.after(SEARCH_INTERVAL, search);
@@ -123,7 +123,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     let stall: ReturnType<typeof watchStall> | undefined;
     const open = async () => {
       // undici opens another one if the first was lost.
-      if (stall) throw systemError('ECONNRESET');
+      if (stall !== undefined) throw systemError('ECONNRESET');
       const socket = await connect(signal);
       stall = watchStall(socket, limits.stall, deadline);
       return socket;
@@ -176,7 +176,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     } finally {
       deadline.end();
       const next = waiting.shift();
-      if (!next) idle.push(connection);
+      if (next === undefined) idle.push(connection);
       else next(connection);
     }
   };

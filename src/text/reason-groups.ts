@@ -46,7 +46,7 @@ export class ReasonGroups<Member> {
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
-    if (!known && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
+    if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));

@@ -99,9 +99,10 @@ export async function openReporter(
     const { livePainter } = live ? await import('./progress/live.js') : {};
     const print = (line: string) => info(withTimestamp(line));
     const open = (shown: Progress) => {
-      const painter = livePainter
-        ? livePainter(presentation, { stderr, clock, onSuspend }, shown)
-        : plainPainter(print, clock, shown);
+      const painter =
+        livePainter === undefined
+          ? plainPainter(print, clock, shown)
+          : livePainter(presentation, { stderr, clock, onSuspend }, shown);
       stopPainter = painter.stop;
       return painter;
     };

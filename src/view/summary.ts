@@ -62,7 +62,7 @@ const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
 /** Returns the status of a run that was asked for, or why it has none. */
 export function statusOrReason({ run, error }: Partial<Pick<Outcome, 'run' | 'error'>>): string {
-  if (run) return statusText(run);
+  if (run !== undefined) return statusText(run);
   return error?.code === 'no-such-run' ? 'not found' : 'not read';
 }
 

@@ -155,7 +155,7 @@ export function createBatchRun(tools: BatchTools) {
     inProgress.add(row.number);
     try {
       const result = await runner.run(row);
-      if (result) rowEnded(row, result, view);
+      if (result !== undefined) rowEnded(row, result, view);
     } catch (error) {
       fail(error);
     }

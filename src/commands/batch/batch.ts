@@ -85,7 +85,7 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
         const reason = withoutLabel(problem, row.label);
         const known = mistakes.get(reason);
         // That of a default input is not about a row.
-        if (known) known.others += Number(reason !== problem);
+        if (known !== undefined) known.others += Number(reason !== problem);
         else if (mistakes.size < MAX_PROBLEMS) mistakes.set(reason, { first: problem, others: 0 });
         else omitted++;
       }
@@ -132,7 +132,7 @@ async function sendRows(
   let table: RecordedTable | undefined;
   try {
     table = await run.prepare();
-    if (table) {
+    if (table !== undefined) {
       await validateDecisions(plan, log, file);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
@@ -146,13 +146,13 @@ async function sendRows(
   const failed = run.failure ?? rowFiles?.failure;
   const failure = failed === undefined ? undefined : factsOf(failed);
   if (failure?.code === 'internal') throw failed;
-  if (failure) reporter.error(failure);
+  if (failure !== undefined) reporter.error(failure);
   const total = table?.total;
   const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
-    results: file ? [file.name] : [],
+    results: file === undefined ? [] : [file.name],
     command: nextCommand(args, flags, context),
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.
@@ -170,7 +170,7 @@ async function sendRows(
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
-  if (!flags.report || !file) return { runs: [], exit, failure, rows };
+  if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
 }
@@ -188,7 +188,7 @@ const MAX_COMMAND = 1_000;
 
 /** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
-  if (header || input || results === '-') return undefined;
+  if (header !== undefined || input !== undefined || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
     const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.
@@ -229,7 +229,7 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
   };
-  if (file) {
+  if (file !== undefined) {
     return openResultsFile(ownedFileOptions(file, session), target, defaults).catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;

@@ -93,7 +93,8 @@ export async function planBatch(
       ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
-    if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
+    if (declared !== undefined)
+      await checkColumns(await source.table.columns(), { defaults, declared }, context);
     return results;
   };
   const results = await validateFiles().catch(async (error) => {
@@ -166,7 +167,8 @@ function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
 
 /** Opens the reports, which are written from the results file. Throws UsageError. */
 async function openReports(reports: RequestedReports, { report, results }: BatchFlags): Promise<void> {
-  if (report && results === '-') throw new UsageError('--report requires --results <file.jsonl>');
+  if (report !== undefined && results === '-')
+    throw new UsageError('--report requires --results <file.jsonl>');
   await reports.open();
 }
 

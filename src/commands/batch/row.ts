@@ -102,7 +102,7 @@ export function rowRunner(
       if (error instanceof WfrError) log.recordRefusal(number, error, true, secrets);
       throw error;
     });
-    if (!resolved) return undefined;
+    if (resolved === undefined) return undefined;
     for (const warning of resolved.warnings) reporter.warn(`${label}: ${warning}`);
     try {
       const inputs = resolved.inputs.map(({ name }) => name);
@@ -165,7 +165,7 @@ export function rowRunner(
     const { run, late, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
-    else if (error) {
+    else if (error !== undefined) {
       // A signal that stopped the watching says nothing about the run.
       if (error.signal === undefined) log.rows.setReason(number, recordedError(error, secrets));
     } else if (hasEnded(run)) {
@@ -177,7 +177,7 @@ export function rowRunner(
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
     const ended = [run?.error?.step, run?.error?.message].filter(Boolean).join(': ');
-    const reason = error ? rowReason(error) : ended;
+    const reason = error === undefined ? ended : rowReason(error);
     return { exit: exitOf({ state, error }), id, reason, error, late };
   }
 

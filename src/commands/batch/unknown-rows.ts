@@ -102,7 +102,8 @@ export async function validateDecisions(
   }
   checkRows('--resend-unknown', resendUnknown, 'resend-unknown', 'unknown');
   checkRows('--retry-failed', retryFailed, 'retry-failed', 'failed, rejected or lost');
-  if (adoptions.length > 0 && results) problems.push(...(await runsOfOtherRows(adoptions, results)));
+  if (adoptions.length > 0 && results !== undefined)
+    problems.push(...(await runsOfOtherRows(adoptions, results)));
   throwProblems(problems);
 }
 
@@ -115,7 +116,7 @@ async function runsOfOtherRows(
   await readEvents(path, name, (event) => {
     if (event.event !== 'accepted') return;
     const adoption = adoptions.find(({ id }) => id !== NO_RUN && id === event.id);
-    if (adoption && adoption.row !== event.row)
+    if (adoption !== undefined && adoption.row !== event.row)
       problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
   });
   return [...problems];

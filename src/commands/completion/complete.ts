@@ -51,7 +51,8 @@ export async function complete(
 ): Promise<Exit> {
   try {
     const cursor = locate(words, program);
-    if (cursor) await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
+    if (cursor !== undefined)
+      await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
   } catch {
     // No candidates.
   }
@@ -71,7 +72,7 @@ function locate(words: readonly string[], program: Command): Cursor | undefined 
     const part = command.commands.find((candidate) => candidate.name() === name);
     // The command that the sandbox runs may be wfr itself.
     const isWfr = command.name() === 'sandbox' && name === 'wfr' && others.length > 0;
-    if (!part && !isWfr) break;
+    if (part === undefined && !isWfr) break;
     command = part ?? program;
     ({ operands, unknown } = command.parseOptions([...others, ...unknown]));
   }

@@ -59,7 +59,7 @@ export type ConfigAction = keyof typeof ACTIONS;
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
-  if (!location) {
+  if (location === undefined) {
     throw new UsageError('no home folder to find the config file in; set HOME or WFR_CONFIG');
   }
   return ACTIONS[action](location, flags, context);
@@ -68,7 +68,7 @@ export async function config(action: ConfigAction, flags: ConfigFlags, context: 
 /** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
 async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const read = readConfigBytes(location);
-  if (!read) {
+  if (read === undefined) {
     await chooseProfile(flags, context);
     await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
@@ -248,7 +248,7 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
     if (name === 'tokenFile') return [tokenSetting(sources)];
-    if (name === 'workflows') return profile ? workflowSettings(profile) : [];
+    if (name === 'workflows') return profile === undefined ? [] : workflowSettings(profile);
     return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
   });
   return [setting('profile', profile?.name, profile?.chosenBy.name), ...settings];
@@ -328,7 +328,7 @@ function tokenSetting(sources: ServiceSources): EffectiveSetting {
     value: describeLocation(one, context),
     source: one.source.name,
   }));
-  const isProblem = location ? isAbsent(location, context) : needsToken(sources);
+  const isProblem = location === undefined ? needsToken(sources) : isAbsent(location, context);
   return { name: 'token', values, whyUnset, isProblem };
 }
 

@@ -134,7 +134,7 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, late, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
-  if (!run && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
+  if (run === undefined && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
   if (hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
 }
 
@@ -199,8 +199,8 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   if (state === 'lost' && !plan.detached) throw lostRun(name, id);
   const { reporter } = session;
   reporter.run(id, `recorded in ${name}`);
-  if (!run) reporter.resumable(watchCommand([id], plan), !plan.detached);
-  return { id, run, isNew: false, recordEnd: run ? undefined : endRecorder(id, once, session) };
+  if (run === undefined) reporter.resumable(watchCommand([id], plan), !plan.detached);
+  return { id, run, isNew: false, recordEnd: run === undefined ? endRecorder(id, once, session) : undefined };
 }
 
 /** Attempts to lock the file: other processes that watch the run have it only to record the same. */

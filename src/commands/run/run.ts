@@ -46,7 +46,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   const { service, interruption, reporter } = session;
   const progress = await reporter.startProgress();
   let known: KnownRun;
-  if (!once) {
+  if (once === undefined) {
     known = await triggerRun(createLog(NO_SINK, service.clock), plan, session);
   } else {
     // Of the run that the file may have, that it was not created would be wrong.
@@ -63,7 +63,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
   const format = plan.format === 'text' ? 'id' : plan.format;
   const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
   const error = await printing.then(() => undefined, factsOf);
-  if (error) session.reporter.error(error);
+  if (error !== undefined) session.reporter.error(error);
   const state: State = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
   const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
@@ -85,7 +85,7 @@ async function watch(
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
   // Last: a file system that hangs must not keep back the result.
-  if (received) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
+  if (received !== undefined) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
   if (outcome.state === 'lost') await recordEnd?.({ event: 'lost' });
   // Another command may have triggered it, and seen its end.
   const late = outcome.late ?? (hasEnded(run) || undefined);

@@ -57,7 +57,7 @@ export function parseGet(
 /** Parses a JSON Pointer. Throws UsageError for an invalid one. */
 export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
-  if (segments) return { text, segments };
+  if (segments !== undefined) return { text, segments };
   throw new UsageError(
     `--get ${JSON.stringify(text)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
   );

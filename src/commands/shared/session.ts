@@ -141,7 +141,7 @@ export async function runCommand(
       if (kind.startsWith('html=')) session?.reporter.info(`Report: ${sanitize(kind.slice('html='.length))}`);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? describe(finalExit, failures) : undefined;
-    if (data) await stderr.write(errorLine(data));
+    if (data !== undefined) await stderr.write(errorLine(data));
     return finalExit;
   };
   try {

@@ -67,12 +67,12 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     if (status !== undefined && !isKnownStatus(status))
       reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
     reporter.answered();
-    if (!known && !run && hasEnded(seen)) late = true;
+    if (known === undefined && run === undefined && hasEnded(seen)) late = true;
     run = seen;
     run = await onChange(seen);
   };
   try {
-    if (known) await see(known);
+    if (known !== undefined) await see(known);
     const changes = followRun(id, {
       poll: (ends) => getRun(id, service, ends, place),
       place,
@@ -94,7 +94,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     const isMissing = error instanceof WfrError && error.code === 'no-such-run';
     thrown = isMissing ? (lost ?? (await withTriggeringService(error, id, session))) : error;
   }
-  if (!options.place) place.end();
+  if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
   return withError(thrown, { id, run, late, startedAt, durationMs });
 }
@@ -154,7 +154,7 @@ export async function watchAndShow(
     let run = seen;
     let failure: unknown;
     try {
-      if (documents && hasEnded(seen)) {
+      if (documents !== undefined && hasEnded(seen)) {
         const saved = await documents.save(id, seen);
         run = saved.run;
         if (saved.paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, saved.paths);
@@ -174,7 +174,7 @@ export async function watchAndShow(
   progress.done(id, watched.error);
   const hadEnded = watched.late ?? hasEnded(options.known);
   const isEnd = hasEnded(run) && !hadEnded;
-  if (run) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
+  if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
   const printing = run && printEnd(run, view, session);
   const outputError = await printing?.then(

@@ -21,7 +21,7 @@ export function helpLayout(isShort: boolean): Partial<Help> {
       const isOneGroup = isShort && visible.some(isCommon);
       const groups = help.groupItems(all, visible, isOneGroup ? () => 'Options:' : groupOf);
       const advanced = groups.get(ADVANCED_GROUP);
-      if (!advanced) return groups;
+      if (advanced === undefined) return groups;
       groups.delete(ADVANCED_GROUP);
       return groups.set(ADVANCED_GROUP, advanced);
     },

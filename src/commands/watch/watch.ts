@@ -80,7 +80,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     ids.map(async (id) => {
       const watched = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
       const outcome = withRunTimes(watched, service);
-      if (flags.report) return outcome;
+      if (flags.report !== undefined) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
   );

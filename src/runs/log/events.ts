@@ -247,14 +247,14 @@ export async function decodeEvents(
   const decode = (line: Line) => {
     const members = parseLine(line.bytes);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
-    if (unreadable && !(isClaim(members) && members.torn)) throw unreadable;
+    if (unreadable !== undefined && !(isClaim(members) && members.torn)) throw unreadable;
     unreadable = undefined;
     const problem = findProblem(members);
     if (problem !== undefined) {
       const error = new BatchFileError(`${name}:${line.number}: ${problem}`);
-      if (members) throw error;
+      if (members !== undefined) throw error;
       if (line.isComplete) unreadable = error;
-    } else if (members) {
+    } else if (members !== undefined) {
       ownership.apply(members);
       const { event, by } = members;
       const isOfLog = event !== 'open' && event !== 'close' && CHECKS.has(event);
@@ -265,13 +265,13 @@ export async function decodeEvents(
   };
   for await (const lines of readLines(bytes))
     for (const line of lines) if (!isBlank(line.bytes)) decode(line);
-  if (unreadable) throw unreadable;
+  if (unreadable !== undefined) throw unreadable;
 }
 
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
 export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
   const members = parseLine(bytes);
-  if (!members || !CHECKS.has(members.event)) return undefined;
+  if (members === undefined || !CHECKS.has(members.event)) return undefined;
   return toReadEvent(members, start);
 }
 
@@ -324,6 +324,6 @@ function findProblem(members: Members = {}): string | undefined {
   if (event === 'batch' && format !== FORMAT)
     return 'was written by another version of wfr; continue with that version, or use another file';
   const invalid = CHECKS.get(event)?.find(([name, accepts]) => !accepts(members[name]));
-  if (!invalid && TIME(time)) return undefined;
+  if (invalid === undefined && TIME(time)) return undefined;
   return `"${invalid?.[0] ?? 'time'}" of the event "${event}" is invalid`;
 }

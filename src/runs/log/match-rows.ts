@@ -210,7 +210,7 @@ export function matchRows(
 
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   function goneRows(): number[] {
-    if (!completed) return [];
+    if (completed === undefined) return [];
     const { rows, undecided = [] } = completed;
     return recordedRows((row) => {
       const state = stateOf(row);
@@ -245,7 +245,7 @@ function toRanges(sortedRows: Iterable<number>): RowRanges {
   const ranges: [number, number][] = [];
   for (const row of sortedRows) {
     const last = ranges.at(-1);
-    if (last && row <= last[1] + 1) last[1] = row;
+    if (last !== undefined && row <= last[1] + 1) last[1] = row;
     else ranges.push([row, row]);
   }
   return ranges;

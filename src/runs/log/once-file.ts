@@ -29,7 +29,7 @@ export function createOnceFile(options: OwnedFileOptions, target: OnceTarget): P
 
 async function createMissing({ path, clock, uid }: OwnedFileOptions, target: OnceTarget): Promise<void> {
   const resolved = await resolveTrusted(path, uid);
-  if (await lstatOf(path)) return;
+  if ((await lstatOf(path)) !== undefined) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
   await createWhole(resolved, lines);

@@ -163,7 +163,7 @@ function keepOwned(handle: FileHandle, end: number, { path, name, owner, clock, 
     const { ownership, end: checked } = await readOwnership(handle);
     if (ownership.isReplaced(token)) {
       const { owner: next } = ownership.claim ?? {};
-      const other = next ? `process ${next.pid} on ${next.host}` : 'another process';
+      const other = next === undefined ? 'another process' : `process ${next.pid} on ${next.host}`;
       throw new Error(`${other} has taken it over`);
     }
     // An incomplete line is checked once it is complete.

@@ -169,7 +169,7 @@ export function createRowStates() {
     // Most events of a large file are of these.
     if (['waiting', 'running', 'finished'].includes(rowState)) return { state: rowState };
     const error = errorOf(becomeKnown(rowState, { state: before.state }, event));
-    if (!error) return { state: rowState };
+    if (error === undefined) return { state: rowState };
     return know(rowState, error.code, { message: error.reason }, row);
   }
 

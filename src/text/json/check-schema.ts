@@ -37,14 +37,15 @@ export function checkSchema(
   advise: Advise = () => undefined,
 ): JsonProblem[] {
   const { shorthand, items, required = [], properties = {}, additionalProperties, propertyNames } = schema;
-  if (shorthand && typeOf(value) === shorthand.type) return checkSchema(value, shorthand, path, advise);
+  if (shorthand !== undefined && typeOf(value) === shorthand.type)
+    return checkSchema(value, shorthand, path, advise);
   if (!isValid(value, schema)) {
     return [
       aboutValue(path, advise(lastName(path) ?? '', value, schema) ?? describeInvalid(value, schema, path)),
     ];
   }
   const problems = [...(schema.check?.(value, path) ?? [])];
-  if (Array.isArray(value) && items)
+  if (Array.isArray(value) && items !== undefined)
     problems.push(...value.flatMap((item, index) => checkSchema(item, items, [...path, index], advise)));
   const members = asObject(value);
   for (const name of required)
@@ -52,10 +53,10 @@ export function checkSchema(
   for (const [name, member] of Object.entries(members)) {
     const place = [...path, name];
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (propertyNames && !isValid(name, propertyNames))
+    if (propertyNames !== undefined && !isValid(name, propertyNames))
       problems.push(aboutName(place, `${quote(name)} must be ${propertyNames.title}`));
-    if (known) problems.push(...checkSchema(member, known, place, advise));
-    else if (schema.properties) {
+    if (known !== undefined) problems.push(...checkSchema(member, known, place, advise));
+    else if (schema.properties !== undefined) {
       const unknown = describeUnknown(name, Object.keys(properties));
       problems.push(aboutName(place, advise(name, member, undefined) ?? unknown));
     }
