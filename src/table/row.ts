@@ -1,6 +1,6 @@
 /** A row of a table, and the file that it is read from: what the readers of tables share, and what tells rows apart. */
 
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { InputError } from '../errors.js';
 import { type DigestFile, openCompactor } from '../inputs/file-digests.js';
@@ -71,9 +71,8 @@ export interface RowIdentity {
 
 /** Returns the salted digest of texts. */
 export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): string {
-  const digest = createHash('sha256').update(salt);
-  for (const text of texts) digest.update(text);
-  return digest.digest('hex').slice(0, LENGTH);
+  const bytes = texts.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
+  return hash('sha256', Buffer.concat([salt, ...bytes]), 'hex').slice(0, LENGTH);
 }
 
 /** Returns what a row is. Throws what `digestFile` throws, unless it is an InputError. */
