@@ -125,10 +125,12 @@ describe('history: recording and listing runs', () => {
     const batch = (results: string) => wfr('batch', FAILING, '--rows', 'rows.csv', '--results', results);
     const commands = async (where = cwd) =>
       (await runCli(['history'], { env, clock, cwd: where })).stderr.split('\n').slice(0, -1);
+    await batch('d.jsonl');
+    rmSync(join(cwd, 'd.jsonl'));
     for (const name of ['a.jsonl', 'b c.jsonl', 'gone.jsonl', 'd.jsonl', '-e.jsonl']) await batch(name);
     rmSync(join(cwd, 'gone.jsonl'));
     const [first] = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'a.jsonl') });
+    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'd.jsonl') });
     const head = 'To list the rows of a batch:';
     expect(await commands()).toEqual([
       ...[head, '  wfr results -- -e.jsonl', '  wfr results d.jsonl', "  wfr results 'b c.jsonl'"],
@@ -139,6 +141,19 @@ describe('history: recording and listing runs', () => {
     expect(await commands(deep)).toContain(`  wfr results ${join(cwd, 'd.jsonl')}`);
     expect((await wfr('history', '-q')).stderr).toBe('');
     expect((await wfr('history', '--status', 'FAILED')).stderr).toBe('');
+  });
+
+  test('history: a token in the name of a results file is neither recorded nor printed', async () => {
+    const { env, clock, file } = await startHistorySandbox();
+    const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n' });
+    const batch = (name: string) => ['batch', FAILING, '--rows', 'rows.csv', '--results', name];
+    await runCli(batch(`${env.WFR_TOKEN}.jsonl`), { env, clock, cwd });
+    expect(readFileSync(file, 'utf8')).toContain('.jsonl"');
+    expect(readFileSync(file, 'utf8')).not.toContain(env.WFR_TOKEN);
+    await runCli(batch('a-later-token.jsonl'), { env, clock, cwd });
+    const later = { ...env, WFR_TOKEN: 'a-later-token' };
+    const { stderr } = await runCli(['history'], { env: later, clock, cwd });
+    expect(stderr).toBe('To list the rows of a batch:\n  wfr results (the token).jsonl\n');
   });
 
   test('history: the command for a batch names its results file where it was last', async () => {

@@ -89,7 +89,15 @@ describe('results --get', () => {
   test('results --get: text is a table of the rows with their outcomes, values and messages; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
-      [...finished(2, output), ...failed(3, 'no'), { event: 'table', rows: 2 }],
+      [
+        ...[...finished(2, output), ...failed(3, 'no'), ...begun(4)],
+        {
+          event: 'ended',
+          row: 4,
+          run: { status: 'FAILED', id: 'r', error: { step: 'Book', message: 'no' } },
+        },
+        { event: 'table', rows: 3 },
+      ],
       {},
       ...['--get', '/a', '--get', '/b'],
     );
@@ -97,9 +105,10 @@ describe('results --get', () => {
       'ROW      OUTCOME   /a                     /b   MESSAGE',
       't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
       't.csv:3  failed                                no',
+      't.csv:4  failed                                Book: no',
       '',
     ]);
-    expect(stderr).toContain('1 failed');
+    expect(stderr).toContain('2 failed');
     expect(exitCode).toBe(3);
   });
 
