@@ -1,6 +1,6 @@
 /** `wfr config`: prints the path of the config file, shows the effective settings, and writes a first file, or checks it. */
 import { existsSync, promises } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type ConfigContent, checkConfig } from '../../config/check-config.js';
 import {
   findTokenLocations,
@@ -257,8 +257,11 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
 /** The proxy, the names of the headers, and the folder of the history: a profile does not have all of them. */
 async function connectionSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
   const { flags, context } = sources;
+  const { env } = context;
   const folder = openHistory(context).folder ?? 'off';
-  const history = setting('history', folder, context.env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : 'default');
+  const isInState = folder === join(env.XDG_STATE_HOME ?? '', 'wfr');
+  const variable = env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : isInState ? 'XDG_STATE_HOME' : 'default';
+  const history = setting('history', folder, variable);
   try {
     const { proxy, headers } = await resolveServiceSettings(sources);
     const of = {

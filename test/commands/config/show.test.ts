@@ -96,6 +96,8 @@ describe('wfr config show', () => {
       history: { value: 'off', source: 'WFR_HISTORY' },
     });
     expect(JSON.stringify(settings)).not.toContain('secret-4711');
+    const inState = await shown([], { XDG_STATE_HOME: '/state' });
+    expect(inState.settings.history).toEqual({ value: join('/state/wfr'), source: 'XDG_STATE_HOME' });
     const hasAuto = await shown([], {
       https_proxy: 'proxy.example',
       TRACEPARENT: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`,
