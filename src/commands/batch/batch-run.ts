@@ -135,6 +135,7 @@ export function createBatchRun(tools: BatchTools) {
     lines.push(...hints);
     if (mayKeepGoing && hasUnsent) lines.push('--keep-going sends the remaining rows anyway.');
     if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
+    else if (rowExits.has(ExitCode.stillRunning)) lines.push(`Stopped by --timeout.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);
     const unsaved = files?.unsaved ?? 0;
     if (unsaved > 0) lines.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);

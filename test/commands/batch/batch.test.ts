@@ -639,6 +639,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const first = await ended.wfr(BATCH_ARGS, { cwd: others });
     expect(first.stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
+    expect(first.stderr).not.toContain('Stopped by');
     const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
     expect(again.stderr).toContain('run the same command again, without --retry-failed.\n');
   });
@@ -655,6 +656,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     const { stderr } = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
     expect(stderr).toMatch(/\n3 rows: 1 finished, 1 failed, 1 running;/);
+    expect(stderr).toContain('\nStopped by --timeout. Still running at the service: 1 run.\n');
     expect(stderr).toMatch(/\nTo continue: wfr batch .*\n$/);
     expect(stderr).not.toMatch(/--retry-failed|To save/);
   });
