@@ -77,7 +77,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     if (runs.length < all.length)
       note(`${runs.length} of ${all.length} ${noun}; to list all, add --limit ${all.length}`);
     const ofBatches = await resultsCommands(runs, context);
-    if (ofBatches.length > 0) note('To list the rows of a batch:', ofBatches);
+    if (ofBatches.length > 0) note('To list the rows of a batch, and how to continue:', ofBatches);
     const ofRuns = statusCommands(runs, shorten, { flags, profile, context });
     if (ofRuns.length > 0) note('As last recorded; to ask the service:', ofRuns);
   }

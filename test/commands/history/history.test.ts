@@ -131,7 +131,7 @@ describe('history: recording and listing runs', () => {
     rmSync(join(cwd, 'gone.jsonl'));
     const [first] = readFileSync(file, 'utf8').split('\n').filter(Boolean);
     expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'd.jsonl') });
-    const head = 'To list the rows of a batch:';
+    const head = 'To list the rows of a batch, and how to continue:';
     expect(await commands()).toEqual([
       ...[head, '  wfr results -- -e.jsonl', '  wfr results d.jsonl', "  wfr results 'b c.jsonl'"],
     ]);
@@ -153,7 +153,9 @@ describe('history: recording and listing runs', () => {
     await runCli(batch('a-later-token.jsonl'), { env, clock, cwd });
     const later = { ...env, WFR_TOKEN: 'a-later-token' };
     const { stderr } = await runCli(['history'], { env: later, clock, cwd });
-    expect(stderr).toBe('To list the rows of a batch:\n  wfr results (the token).jsonl\n');
+    expect(stderr).toBe(
+      'To list the rows of a batch, and how to continue:\n  wfr results (the token).jsonl\n',
+    );
   });
 
   test('history: the command for a batch names its results file where it was last', async () => {
@@ -165,7 +167,7 @@ describe('history: recording and listing runs', () => {
     await wfr('batch', FAILING, '--rows', 'rows.csv', '--results', 'new.jsonl');
     const { stdout, stderr } = await wfr('history');
     expect(stdout).toMatch(/^batch {2}FAILED {2}0\/2 .* 4s$/m);
-    expect(stderr).toBe('To list the rows of a batch:\n  wfr results new.jsonl\n');
+    expect(stderr).toBe('To list the rows of a batch, and how to continue:\n  wfr results new.jsonl\n');
   });
 
   test('history: a --limit that is not a number exits 2', async () => {
