@@ -189,6 +189,15 @@ test.each([
   },
 );
 
+test('results: the unknown run of a file of --once has no number, as --adopt takes none', async () => {
+  const header = HEAD.replace('}', ',"salt":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"}');
+  const lines = '{"event":"intent","row":1,"label":"w"}\n{"event":"sent","row":1}\n';
+  const cwd = folderWith({ 'my.once': header + lines });
+  const { stdout } = await runCli(['results', 'my.once'], { cwd });
+  expect(stdout).toContain('\n  1 unknown: w: ');
+  expect(stdout).toContain('--adopt <id>');
+});
+
 test('results: of a table, the error names the results file beside it', async () => {
   const cwd = folderWith({ 'out.csv': 'a\n1\n', 'out.csv.w.results.jsonl': HEAD });
   expect(await runCli(['results', 'out.csv'], { cwd })).toMatchObject({
