@@ -300,7 +300,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
       { env: { WFR_BASE_URL: CLOSED_URL } },
     );
     expect(exitCode).toBe(2);
-    for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id>`);
+    for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id> or <row>=none`);
     expect(stderr).toContain('--adopt 7=b: row 7 is given twice');
     expect(stderr).toContain('--adopt 8=a: run a is given twice');
     expect(stderr).toContain('--adopt requires --results <file.jsonl>');

@@ -125,12 +125,11 @@ describe('history: recording and listing runs', () => {
     const batch = (results: string) => wfr('batch', FAILING, '--rows', 'rows.csv', '--results', results);
     const commands = async (where = cwd) =>
       (await runCli(['history'], { env, clock, cwd: where })).stderr.split('\n').slice(0, -1);
-    await batch('d.jsonl');
-    rmSync(join(cwd, 'd.jsonl'));
-    for (const name of ['a.jsonl', 'b c.jsonl', 'gone.jsonl', 'd.jsonl', '-e.jsonl']) await batch(name);
-    rmSync(join(cwd, 'gone.jsonl'));
+    for (const name of ['a.jsonl', 'b c.jsonl', 'gone.jsonl', 'd.jsonl']) await batch(name);
+    for (const name of ['gone.jsonl', 'd.jsonl']) rmSync(join(cwd, name));
+    for (const name of ['d.jsonl', '-e.jsonl']) await batch(name);
     const [first] = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'd.jsonl') });
+    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'a.jsonl') });
     const head = 'To list the rows of a batch, and how to continue:';
     expect(await commands()).toEqual([
       ...[head, '  wfr results -- -e.jsonl', '  wfr results d.jsonl', "  wfr results 'b c.jsonl'"],
