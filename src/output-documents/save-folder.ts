@@ -104,7 +104,11 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /** Gives a file its name, which no other may have. */
-async function giveName(...[hidden, path, context]: Parameters<typeof renameFile>): Promise<void> {
+async function giveName(
+  hidden: string,
+  path: string,
+  context: Pick<Context, 'platform' | 'clock'>,
+): Promise<void> {
   await promises.link(hidden, path).catch(async (error) => {
     if (errorCode(error) === 'EEXIST') throw error;
     // Not every file system has links.
