@@ -38,7 +38,7 @@ type ListedRun = Line & { workflowName: string | undefined; page: string | undef
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
-  const { stdout, stderr, secrets } = context;
+  const { stdout, stderr } = context;
   const { quiet } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);
   const log = openHistory(context);
@@ -81,7 +81,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     const ofRuns = statusCommands(runs, shorten, { flags, profile, context });
     if (ofRuns.length > 0) note('As last recorded; to ask the service:', ofRuns);
   }
-  for (const line of lines) await stderr.write(secrets.mask(`${line}\n`));
+  for (const line of lines) await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
