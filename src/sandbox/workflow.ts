@@ -159,7 +159,15 @@ export function echoWorkflow(id: string, versionName: string, parameters: Parame
   return { id, versionName, parameters, steps, output: Object.fromEntries(inputs) };
 }
 
+/** The first one needs no file: its command works unchanged in any folder. */
 export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
+  {
+    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
+    versionName: 'greeting v1',
+    parameters: declare({ name: 'string' }),
+    steps: stepsOf({ 'Write greeting': 500 }),
+    output: { greeting: 'Hello, {{name}}' },
+  },
   {
     id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
     versionName: 'invoice v3',
@@ -171,13 +179,6 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
       'Write result': 600,
     }),
     output: { customer: '{{customer}}', document: describedDocument('invoice') },
-  },
-  {
-    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
-    versionName: 'greeting v1',
-    parameters: declare({ name: 'string' }),
-    steps: stepsOf({ 'Write greeting': 500 }),
-    output: { greeting: 'Hello, {{name}}' },
   },
   {
     id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',

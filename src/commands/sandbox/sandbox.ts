@@ -78,8 +78,12 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
   };
-  const announce = (end: string) => writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
-  const chosen = chooseExamples(workflows, context);
+  const forced = describeFaults(flags);
+  const announce = async (end: string) => {
+    if (forced !== '') await writeLine(`Forced: ${forced}`, context);
+    await writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
+  };
+  const chosen = workflows.slice(0, 2);
   const more = chosen.length < workflows.length ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
   const examples = chosen.map(describe).join('\n') + more;
   try {
@@ -89,6 +93,16 @@ export async function sandbox(
   } finally {
     await service.stop();
   }
+}
+
+/** Returns the flags that make triggers or runs fail, with what they do: without it, the examples seem to be broken. */
+function describeFaults({ failStep, reject, dropAnswer }: SandboxFlags): string {
+  const faults = [
+    failStep !== undefined && `--fail-step ${failStep} (runs fail at this step)`,
+    reject !== undefined && `--reject ${reject} (triggers are rejected)`,
+    dropAnswer && '--drop-answer (runs start, no response arrives)',
+  ];
+  return sanitize(faults.filter(Boolean).join(', '));
 }
 
 /** Prints where the sandbox is, and what ends it. */
@@ -184,16 +198,6 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
 
 /** The document of the examples, where wfr's clone or package is the working folder. */
 const DOCUMENT = 'examples/invoice.pdf';
-
-/** Returns two workflows to try: first one that needs no file, as its command works unchanged in any folder. */
-function chooseExamples(workflows: readonly Workflow[], { cwd }: Context): Workflow[] {
-  const takesDocument = ({ parameters }: Workflow) =>
-    [...(parameters?.values() ?? [])].some(({ type }) => type === 'document');
-  return workflows
-    .slice(0, hasDocument(cwd) ? 2 : undefined)
-    .sort((a, b) => Number(takesDocument(a)) - Number(takesDocument(b)))
-    .slice(0, 2);
-}
 
 function hasDocument(cwd: string): boolean {
   return existsSync(join(cwd, DOCUMENT));

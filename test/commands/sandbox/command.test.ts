@@ -1,13 +1,19 @@
 /** `wfr sandbox -- command`, in the test's process: what the command is given, and which signals it gets. */
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 
 /** Runs `wfr sandbox -- <command>`; the command ends by the first signal it gets, or when `ended` resolves. */
-async function start(command: readonly string[], options: CliOptions, ended: () => Promise<void>) {
+async function start(
+  command: readonly string[],
+  options: CliOptions,
+  ended: () => Promise<void>,
+  flags: readonly string[] = [],
+) {
   const received: string[] = [];
   let settings: Record<string, string> = {};
-  const { exitCode, stderr } = await runCli(['sandbox', '--', ...command], {
+  const { exitCode, stderr } = await runCli(['sandbox', ...flags, '--', ...command], {
     ...options,
     spawn: async (_program, _args, env) => {
       settings = env;
@@ -68,10 +74,27 @@ describe('sandbox -- command, in process', () => {
       ]);
   });
 
-  test('sandbox: where there is no example document, no command that is shown takes one', async () => {
+  test('sandbox: the first workflows of --list are those to try, and none of them always fails', async () => {
+    const { stdout } = await runCli(['sandbox', '--list']);
     const { stderr } = await start(['bash'], { terminal: 80 }, () => Promise.resolve());
-    expect(stderr).toMatch(/\ngreeting v1 .*\n.*\n\nfailing v1 .*\n.*\n\nAll workflows: /);
-    expect(stderr).not.toContain('@');
+    const [, examples = ''] = /\n\n([\s\S]*)\nAll workflows: /.exec(stripVTControlCharacters(stderr)) ?? [];
+    expect(stdout.startsWith(examples)).toBe(true);
+    expect(examples).toMatch(/^greeting v1 .*\n.*\n\ninvoice v3 .*\n.* invoice@document\.pdf .*\n$/);
+  });
+
+  test.each([
+    [['--drop-answer'], '--drop-answer (runs start, no response arrives)'],
+    [['--reject', '422'], '--reject 422 (triggers are rejected)'],
+    [
+      ['--fail-step', 'Check totals', '--drop-answer'],
+      '--fail-step Check totals (runs fail at this step), --drop-answer (runs start, no response arrives)',
+    ],
+  ])('sandbox: with %j, the first line in a shell says what is forced', async (flags, forced) => {
+    const { stderr } = await start(['bash'], { terminal: 120 }, () => Promise.resolve(), flags);
+    expect(stderr.split('\n').slice(0, 2)).toEqual([
+      `Forced: ${forced}`,
+      expect.stringMatching(/To try it:$/),
+    ]);
   });
 
   test.each<[signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', where: string, outcome: string, options: CliOptions]>([

@@ -58,8 +58,8 @@ describe('--fail-step', () => {
     const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      '--fail-step Sort: no workflow has this step; the steps are Read document, Extract fields, Check totals, ' +
-        'Write result, Write greeting, Find customer, Check credit, Part 1, ',
+      '--fail-step Sort: no workflow has this step; the steps are Write greeting, Read document, Extract fields, ' +
+        'Check totals, Write result, Find customer, Check credit, Part 1, ',
     );
   });
 
@@ -84,7 +84,7 @@ describe('--fail-step', () => {
     const cwd = folderWith({ 'examples/invoice.pdf': '%PDF' });
     const { stdout } = await runCli(['sandbox', '--list', '--slow', '10'], { cwd });
     expect(stdout).toMatch(
-      /^invoice v3 \(36s\)\n {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text\n/,
+      /\ninvoice v3 \(36s\)\n {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text\n/,
     );
   });
 });
@@ -167,7 +167,7 @@ describe('--from-profile', () => {
     const three = await serve(writeTestConfig({ profiles: { 'my test': { workflows } } }));
     expect(three.stderr).toMatch(/\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/);
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\nfree .*\n {2}wfr run .*\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nfree .*\n {2}wfr run .*\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
