@@ -119,8 +119,6 @@ async function sendRows(
   const log = await session.interruption.raceToOpen(openLog(plan, session));
   // The time of this command would not be that of the batch.
   const isContinued = log.rows.known > 0;
-  if (file?.isDefault)
-    reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
   const gate = createGate({
     ...plan,
     clock: context.clock,
@@ -130,9 +128,15 @@ async function sendRows(
   const gated = withGate(gate, session);
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;
+  let hasNoRow = false;
   try {
-    table = await run.prepare();
+    table = await run.prepare().catch((error) => {
+      hasNoRow = log.rows.known === 0;
+      throw error;
+    });
     if (table !== undefined) {
+      if (file?.isDefault)
+        reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
       await validateDecisions(plan, log, file);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
@@ -140,7 +144,7 @@ async function sendRows(
   } finally {
     reporter.stopProgress();
     gate.close();
-    await log.close().catch(run.fail);
+    await log.close(hasNoRow).catch(run.fail);
   }
   for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
   const failed = run.failure ?? rowFiles?.failure;

@@ -23,8 +23,8 @@ export interface LogSink {
   readonly failed: AbortSignal;
   /** Resolves when the lines are on disk, after all earlier ones. Throws OutputError. */
   write(lines: readonly Uint8Array[]): Promise<void>;
-  /** Throws OutputError. */
-  close(): Promise<void>;
+  /** Removes a file that this process created, if it is useless. Throws OutputError. */
+  close(isUseless?: boolean): Promise<void>;
 }
 
 /** Events that are written at once when there are many. */
@@ -57,8 +57,8 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
     /** Resolves when all events so far are on disk. Throws OutputError. */
     flush: () => sink.write([]),
 
-    /** Resolves when all events are written; releases a file. Throws OutputError. */
-    close: () => sink.close(),
+    /** Resolves when all events are written; releases a file, or removes it if it is new and useless. Throws OutputError. */
+    close: (isUseless?: boolean) => sink.close(isUseless),
 
     /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
     async recordAll(events: AsyncIterable<Event>): Promise<void> {

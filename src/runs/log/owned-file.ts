@@ -7,7 +7,7 @@ import { constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
-import { fileId, readFromStart } from '../../platform/files.js';
+import { fileId, lstatOf, readFromStart } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
 import { untilAborted } from '../../platform/until-aborted.js';
@@ -33,20 +33,26 @@ const OPEN_EXISTING = constants.O_RDWR | constants.O_APPEND;
 /** Opens or creates the file, and locks it. Throws JournalInUseError if another process owns it, and the system's error. */
 export async function openOwnedFile(options: OwnedFileOptions) {
   const { path, uid, mustExist } = options;
+  const isNew = (await lstatOf(path)) === undefined;
   const handle = await openTrusted(path, mustExist ? OPEN_EXISTING : 'a+', 0o600, uid);
   try {
     const stats = await handle.stat({ bigint: true });
     if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
     await syncDirectory(dirname(path));
-    return keepOwned(handle, await acquireLock(handle, fileId(stats), options), options);
+    return keepOwned(handle, await acquireLock(handle, fileId(stats), options), isNew, options);
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-/** Returns a locked file; what others have appended was checked up to the offset `end`. */
-function keepOwned(handle: FileHandle, end: number, { path, name, owner, clock, giveUp }: OwnedFileOptions) {
+/** Returns a locked file, which may be new; what others have appended was checked up to the offset `end`. */
+function keepOwned(
+  handle: FileHandle,
+  end: number,
+  isNew: boolean,
+  { path, name, owner, clock, giveUp }: OwnedFileOptions,
+) {
   const failing = new AbortController();
   /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
   const failed = failing.signal;
@@ -69,12 +75,14 @@ function keepOwned(handle: FileHandle, end: number, { path, name, owner, clock, 
     /** Reads the whole file. */
     read: () => readFromStart(handle),
 
-    /** Syncs the file to disk and releases the lock. Throws OutputError. */
-    async close(): Promise<void> {
+    /** Syncs the file to disk and releases the lock; removes a new file that is useless. Throws OutputError. */
+    async close(isUseless = false): Promise<void> {
       isClosed = true;
       stopHeartbeat();
       try {
-        await write([encodeEvent({ event: 'close' }, clock.now(), token)]);
+        // Still locked, so that no other process continues in it; one that opened it before finds it gone when it writes.
+        if (isNew && isUseless) await enqueue(() => promises.unlink(path));
+        else await write([encodeEvent({ event: 'close' }, clock.now(), token)]);
       } finally {
         await unlessGivenUp(handle.close()).catch(fail);
       }

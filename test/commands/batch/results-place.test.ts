@@ -1,5 +1,5 @@
 /** `wfr batch` without --results: the file beside the table or the files, and where there is none. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { numberedRows, readEvents, startBatchService } from '../../helpers/batch.js';
@@ -36,6 +36,29 @@ describe('batch without --results: a table', () => {
     const again = await run();
     expect({ exitCode: again.exitCode, triggered }).toEqual({ exitCode: 0, triggered: expect.any(Array) });
     expect(triggered).toHaveLength(2);
+  });
+
+  test.each<[file: string, args: string[]]>([
+    ['rows.csv.w.results.jsonl', []],
+    ['results.jsonl', ['--results', 'results.jsonl']],
+  ])('batch: a table that cannot be read promises nothing, and leaves no new file %s', async (file, args) => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': 'n\n1\n"2\n' });
+    const run = () => wfr(['batch', 'w', '--rows', 'rows.csv', ...RATE, ...args], { cwd });
+    const error = 'wfr: error: rows.csv:3: is not CSV: a quote is not closed\n';
+    expect(await run()).toMatchObject({ exitCode: 2, stderr: error });
+    expect(readdirSync(cwd)).toEqual(['rows.csv']);
+    // One that was there before stays, even if it is empty.
+    writeFileSync(join(cwd, file), '');
+    expect(await run()).toMatchObject({ exitCode: 2, stderr: error });
+    expect(readEvents(join(cwd, file)).map(({ event }) => event)).toContain('stopped');
+    // So does one that has rows.
+    rmSync(join(cwd, file));
+    writeFileSync(join(cwd, 'rows.csv'), 'n\n1\n');
+    expect(await run()).toMatchObject({ exitCode: 0 });
+    writeFileSync(join(cwd, 'rows.csv'), 'n\n1\n"2\n');
+    expect(await run()).toMatchObject({ exitCode: 2 });
+    expect(readEvents(join(cwd, file)).map(({ event }) => event)).toContain('ended');
   });
 
   test('batch: the name of the file is that of the workflow, however it is given, and of the shard', async () => {

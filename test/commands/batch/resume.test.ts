@@ -314,15 +314,17 @@ describe('batch: resuming from a results file', () => {
     const signals = new Signals();
     const { wfr, requests } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
-    const { stderr, exitCode } = await wfr(['batch', 'w', '--rows', 'rows.jsonl'], {
+    const { stderr, exitCode } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '-v'], {
       cwd,
       signals,
-      onOutput: (text) => text.includes('Results file') && signals.raise('SIGINT'),
+      env: { TRACEPARENT: 'invalid' },
+      onOutput: (text) => text.includes('TRACEPARENT') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
     expect(stderr).toMatch(
-      /\n0 rows: the table was not read\nInterrupted\.\nTo continue: wfr batch w --rows rows\.jsonl\n$/,
+      /\n0 rows: the table was not read\nInterrupted\.\nTo continue: wfr batch w --rows rows\.jsonl -v\n$/,
     );
+    expect(stderr).not.toContain('Results file');
     expect(requests).toEqual([]);
   });
 
