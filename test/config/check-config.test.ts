@@ -27,13 +27,11 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a trailing comma',
     '{\n  "profiles": {},\n}',
-    '3:1: not JSON: expected a name in double quotes; remove it or the comma before it, or add what is missing',
+    '3:1: not JSON: expected a name in double quotes; remove this bracket or the comma before it, or add what is missing',
   ],
-  [
-    'a missing comma',
-    '{"$schema": "x" "profiles": {}}',
-    '1:17: not JSON: expected a comma or the end of the list',
-  ],
+  ['a missing comma', '{"$schema": "x" "profiles": {}}', '1:17: not JSON: expected a comma or }'],
+  ['a missing comma of a list', '{"profiles": [{"a": 1} 2]}', '1:24: not JSON: expected a comma or ]'],
+  ['a missing comma after a list', '{"profiles": [{}] 2}', '1:19: not JSON: expected a comma or }'],
   [
     'single quotes',
     "{'profiles': {}}",

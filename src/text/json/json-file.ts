@@ -129,7 +129,7 @@ export function findPositions(bytes: Uint8Array) {
 /** How to fix unexpected text: what other formats allow, and common typos. */
 const FIXES: readonly (readonly [text: RegExp, fix: string])[] = [
   [/^(\/[*/]|#)/, 'JSON has no comments: remove this one'],
-  [/^[}\]]/, 'remove it or the comma before it, or add what is missing'],
+  [/^[}\]]/, 'remove this bracket or the comma before it, or add what is missing'],
   [/^\\/, 'write \\\\ for a backslash'],
   [/^['A-Za-z_$]/, 'write text and names in double quotes'],
 ];

@@ -32,7 +32,7 @@ const EXPECTED = [
   'a name in double quotes',
   'a name in double quotes, or }',
   'a colon',
-  'a comma or the end of the list',
+  'a comma or ]',
   'the end',
 ];
 
@@ -99,24 +99,24 @@ export class JsonScanner {
       let token: JsonToken;
       switch (byte) {
         case QUOTE:
-          if (expected > Next.keyOrClose) throw unexpected(expected, start);
+          if (expected > Next.keyOrClose) throw this.#unexpected(expected, start, depth);
           offset = endOfString(bytes, this.#view, start);
           token = expected >= Next.key ? 'key' : 'string';
           expected = token === 'key' ? Next.colon : depth === 0 ? Next.end : Next.commaOrClose;
           break;
         case 0x3a:
-          if (expected !== Next.colon) throw unexpected(expected, start);
+          if (expected !== Next.colon) throw this.#unexpected(expected, start, depth);
           token = ':';
           expected = Next.value;
           break;
         case 0x2c:
-          if (expected !== Next.commaOrClose) throw unexpected(expected, start);
+          if (expected !== Next.commaOrClose) throw this.#unexpected(expected, start, depth);
           token = ',';
           expected = objects[depth - 1] === 1 ? Next.key : Next.value;
           break;
         case 0x7b:
         case 0x5b: {
-          if (expected > Next.valueOrClose) throw unexpected(expected, start);
+          if (expected > Next.valueOrClose) throw this.#unexpected(expected, start, depth);
           const isObject = byte === 0x7b;
           token = isObject ? '{' : '[';
           expected = isObject ? Next.keyOrClose : Next.valueOrClose;
@@ -129,13 +129,14 @@ export class JsonScanner {
           const isObject = byte === 0x7d;
           const isEmpty = expected === (isObject ? Next.keyOrClose : Next.valueOrClose);
           const matches = depth > 0 && objects[depth - 1] === (isObject ? 1 : 0);
-          if (!matches || !(isEmpty || expected === Next.commaOrClose)) throw unexpected(expected, start);
+          if (!matches || !(isEmpty || expected === Next.commaOrClose))
+            throw this.#unexpected(expected, start, depth);
           token = isObject ? '}' : ']';
           expected = --depth === 0 ? Next.end : Next.commaOrClose;
           break;
         }
         default: {
-          if (expected > Next.valueOrClose) throw unexpected(expected, start);
+          if (expected > Next.valueOrClose) throw this.#unexpected(expected, start, depth);
           const isNumber = byte === 0x2d || isDigit(byte);
           offset = isNumber ? endOfNumber(bytes, start) : endOfLiteral(bytes, start, expected);
           token = isNumber ? 'number' : 'literal';
@@ -150,6 +151,10 @@ export class JsonScanner {
       this.#expected = expected;
       return true;
     }
+  }
+
+  #unexpected(expected: Next, offset: number, depth: number): JsonSyntaxError {
+    return unexpected(expected, offset, this.#objects[depth - 1] === 1);
   }
 
   #grow(): Uint8Array<ArrayBuffer> {
@@ -221,6 +226,7 @@ function endOfDigits(bytes: Uint8Array, start: number): number {
   return offset;
 }
 
-function unexpected(expected: number, offset: number): JsonSyntaxError {
-  return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
+function unexpected(expected: Next, offset: number, isInObject = false): JsonSyntaxError {
+  const text = expected === Next.commaOrClose && isInObject ? 'a comma or }' : EXPECTED[expected];
+  return new JsonSyntaxError(offset, `not JSON: expected ${text}`);
 }
