@@ -182,7 +182,8 @@ export async function openReporter(
     resumable(command: string, isWatched: boolean): void {
       const text = 'To watch it';
       if (!(isWatched && live)) continuation({ text, command }, { isDim: true });
-      else if (canContinue) runs?.resumable(`${text}: ${command}`);
+      else if (canContinue)
+        runs?.resumable(['Ctrl-C stops watching, not the run', `${text} again: ${command}`]);
     },
 
     /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */

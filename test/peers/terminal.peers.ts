@@ -26,11 +26,12 @@ describe('terminal', () => {
   test('terminal: shows one live line, then the closing block in its place, and restores the cursor', async () => {
     const { screen, runs } = await terminal(80);
     screen.typeLine('clear; wfr run w a=1 --interval 50ms');
-    const text = await screen.waitFor(/RUNNING(.|\n)*To watch/);
+    const text = await screen.waitFor(/RUNNING(.|\n)*To watch it again/);
     expect(text.split('\n')).toEqual([
       `Run ${ID} (version v1)`,
       expect.stringMatching(/^. RUNNING {2}1 of 4 steps {2}███░░░░░░░░░ {2}\d+s$/),
-      `  To watch it: wfr watch ${ID}`,
+      '  Ctrl-C stops watching, not the run',
+      `  To watch it again: wfr watch ${ID}`,
     ]);
     expect(screen.cursorIsVisible).toBe(false);
     runs[ID] = { ...aFinishedRun(), output: { total: 12.5 } };

@@ -63,7 +63,7 @@ export function livePainter(
       return drawBar(share, width < WIDE ? 6 : 12);
     };
     const below = progress.below(width);
-    // A terminal that scrolls cannot be redrawn.
+    // A terminal that scrolls cannot be redrawn; a command that is cut could not be pasted.
     const fitting = below.filter((line) => textWidth(line) <= width).slice(0, Math.max(0, output.rows - 2));
     const lines = [fitLine(progress.line(clock.monotonic(), bar), width), ...fitting];
     shown = output.mask(lines.join('\n')).split('\n');

@@ -77,7 +77,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   const rowsById = new Map(runs.map((run): [string, Row] => [run.id, { ...UNSEEN, ...run }]));
   const began = clock.monotonic();
   let message = 'Connecting';
-  let resume: string | undefined;
+  let resume: readonly string[] = [];
   let upload: (Upload & { started: number }) | undefined;
 
   const line = (now: number, bar: DrawBar): readonly Group[] => {
@@ -115,8 +115,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   /** Returns the table of several runs, or how to continue with the only one. */
   const below = (width: number): readonly string[] => {
     const rows = [...rowsById.values()];
-    // One that is cut could not be pasted.
-    if (rows.length < 2) return resume === undefined ? [] : [style.dim(resume)];
+    if (rows.length < 2) return resume.map((text) => style.dim(text));
     return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
@@ -135,9 +134,9 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       painter.changed();
     },
 
-    /** Shows below the line how to continue with the only run, whose id is above it; the command is printed when it is left. */
-    resumable(text: string): void {
-      resume = text;
+    /** Shows lines below how to leave the only run, whose id is above it; the command is printed when it is left. */
+    resumable(lines: readonly string[]): void {
+      resume = lines;
       painter.updated();
     },
 

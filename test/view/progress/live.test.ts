@@ -58,15 +58,19 @@ describe('live line', () => {
     [80, true],
     [40, false],
   ])(
-    'live line: at %i columns, the watch command is below the line, unless it would be cut',
+    'live line: at %i columns, what Ctrl-C does is below the line, and the watch command, unless it would be cut',
     async (terminal, isShown) => {
       const id = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
       const runs = [aRun(), aRun(), aFinishedRun()].map((run) => ({ ...run, id }));
       const { baseUrl } = await scriptedService((_request, { send }) => send(200, runs.shift()));
       const env = { ...TERMINAL.env, WFR_BASE_URL: baseUrl };
       const { stderr } = await runCli(['run', 'w'], { terminal, env, clock: new VirtualClock() });
-      const shown = stderr.match(/To watch it.*?(?=\u001b)/g);
-      expect([...new Set(shown)]).toEqual(isShown ? [`To watch it: wfr watch ${id}`] : []);
+      const shown = stderr.match(/(To watch it|Ctrl-C).*?(?=\u001b)/g);
+      const command = `To watch it again: wfr watch ${id}`;
+      expect([...new Set(shown)]).toEqual([
+        'Ctrl-C stops watching, not the run',
+        ...(isShown ? [command] : []),
+      ]);
     },
   );
 
