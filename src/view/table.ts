@@ -84,7 +84,7 @@ const lineWidth = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
-function cutText(text: string, width: number, atStart = false): string {
+export function cutText(text: string, width: number, atStart = false): string {
   if (textWidth(text) <= width) return text;
   const segments = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
   const join = (kept: readonly string[]) => (atStart ? `…${kept.join('')}` : `${kept.join('')}…`);

@@ -107,7 +107,7 @@ export function createBatchRun(tools: BatchTools) {
       ended.push([wordOf(shownState(state)), count]);
     }
     return {
-      total: table?.total,
+      total: table?.total ?? 0,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
       paced,

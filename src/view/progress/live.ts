@@ -13,7 +13,7 @@ const MARGIN = INDENT + 1 + '^C'.length;
 const TICK = 1_000;
 /** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
 const RESIZE_PAUSE = 100;
-/** Columns below which bars are half as wide. */
+/** Columns below which most bars are half as wide. */
 const WIDE = 70;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
 const NO_WRAP = '\u001b[?7l';
@@ -58,9 +58,9 @@ export function livePainter(
   const updated = () => {
     const width = output.columns - MARGIN;
     let done: number | undefined;
-    const bar = (share: number | undefined) => {
+    const bar = (share: number | undefined, wide = WIDE) => {
       done = share;
-      return drawBar(share, width < WIDE ? 6 : 12);
+      return drawBar(share, width < wide ? 6 : 12);
     };
     const below = progress.below(width);
     // A terminal that scrolls cannot be redrawn; a command that is cut could not be pasted.
@@ -89,8 +89,7 @@ export function livePainter(
     const { columns } = output;
     if (columns === 0) return;
     if (spinner.isSpinning) {
-      const rows = shown.map((line) => Math.ceil((textWidth(line) + INDENT) / columns));
-      const added = rows.reduce((sum, count) => sum + count - 1, 0);
+      const added = shown.reduce((sum, line) => sum + Math.ceil((textWidth(line) + INDENT) / columns) - 1, 0);
       spinner.stop();
       if (added > 0) stream.write(`\u001b[${added}A\u001b[J`);
     }

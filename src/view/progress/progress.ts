@@ -14,23 +14,28 @@ import {
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
+import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses, statusOrReason } from '../summary.js';
-import { type ListedRun, layOutRuns } from '../table.js';
+import { type Column, cutText, type ListedRun, layOutRuns, layOutTable } from '../table.js';
 
-/** A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. */
-type Part = readonly [text: string, rank: number, paint?: Paint];
+/**
+ * A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. A part
+ * takes at least `room` columns, even if empty: what is left out must not depend on the digits of a time.
+ */
+type Part = readonly [text: string, rank: number, room?: number, paint?: Paint];
 
 /** Parts of a line that commas separate; two spaces separate groups. Empty texts are left out. */
 export type Group = readonly Part[];
 
-type DrawBar = (share: number | undefined) => string;
+/** Draws how much is done, 0 to 1; at full length where the line may have `wide` columns. */
+type DrawBar = (share: number | undefined, wide?: number) => string;
 
 /** What a painter shows; `now` is monotonic (ms). */
 export interface Progress {
-  /** Returns the line; `bar` draws how much is done, 0 to 1, where that is known and bars are shown. */
+  /** Returns the line; `bar` draws how much is done, where that is known and bars are shown. */
   line(now: number, bar: DrawBar): readonly Group[];
   /** Returns the lines below, shown where the window has room for them. */
   below(width: number): readonly string[];
@@ -82,6 +87,8 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
 
   const line = (now: number, bar: DrawBar): readonly Group[] => {
     const elapsed = wholeSeconds(now - began);
+    // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
+    const room = now - began < 60_000 ? 0 : ELAPSED;
     if (upload !== undefined) return uploadLine(upload, now, bar);
     const rows = [...rowsById.values()];
     if (rows.length > 1) {
@@ -91,10 +98,10 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
         [[`${done}/${rows.length} runs`, 0]],
         counts.map(([status, count]) => {
           const rank = status === 'FAILED' ? 1 : 2;
-          return [`${count} ${status}`, rank, statusPaint(status, style)];
+          return [`${count} ${status}`, rank, 0, statusPaint(status, style)];
         }),
         [[bar(done / rows.length), 4]],
-        [[elapsed, 3]],
+        [[elapsed, 3, room]],
       ];
     }
     const [row = UNSEEN] = rows;
@@ -102,11 +109,11 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     if (run === undefined) return [[[message, 0]], [[elapsed, 1]]];
     const steps = countSteps(run);
     return [
-      [[statusText(run), 0, statusPaint(run.status, style)]],
+      [[statusText(run), 0, 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
       [[bar(steps && steps.done / steps.total), 3]],
       [
-        [elapsed, 1],
+        [elapsed, 1, room],
         [estimateText(timeLeftOf(row, now)), 4],
       ],
     ];
@@ -167,12 +174,11 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   };
 }
 
-/** Estimates the time left of a run (ms), once two steps have completed. */
-function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number): number | undefined {
+/** Estimates the time left of a run (ms), once two steps have completed; 0 before. */
+function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number): number {
   const { done, total } = countSteps(run) ?? { done: 0, total: 0 };
   const since = done - firstSteps;
-  if (since < 2) return undefined;
-  return timeLeft((lastStep - firstSeen) / since, total - done, now - lastStep);
+  return since < 2 ? 0 : ((lastStep - firstSeen) / since) * (total - done) - (now - lastStep);
 }
 
 const UNSEEN: Row = {
@@ -182,7 +188,7 @@ const UNSEEN: Row = {
 
 /** Returns `RUNNING  2 of 4 steps`, or the status alone where the number of steps is not valid. */
 function runText(run: Run): string {
-  return [statusText(run), stepsText(run)].filter((text) => text !== '').join('  ');
+  return joinTexts([statusText(run), stepsText(run)]);
 }
 
 /** Returns the line of an upload, with its rate and time left after the first second. */
@@ -193,7 +199,7 @@ function uploadLine(
 ): readonly Group[] {
   const elapsed = now - started;
   const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
-  const left = perSecond === 0 ? undefined : timeLeft(1_000 / perSecond, total - sent);
+  const left = perSecond === 0 ? 0 : ((total - sent) / perSecond) * 1_000;
   return [
     [['Sending', 2]],
     [
@@ -208,8 +214,8 @@ function uploadLine(
 
 /** How many rows are in each state, of those read so far. */
 export interface BatchCounts {
-  /** Rows of the table; undefined until it has been read. */
-  total: number | undefined;
+  /** Rows of the table. */
+  total: number;
   /** Rows that have ended, by the word for their state: first those that finished. */
   ended: readonly (readonly [word: string, count: number])[];
   running: number;
@@ -229,75 +235,101 @@ export interface EndedRow {
   reason: string;
 }
 
-/** The last rows that did not succeed are shown; the closing block has all reasons. */
-const MAX_PROBLEMS = 5;
+/** The last reasons why rows did not succeed are shown; the closing block has all. */
+const MAX_REASONS = 5;
+/** Columns of a line from which the bar of a batch, beside which many counts are, has its full length. */
+const WIDE_BATCH = 100;
+
+/** Rows that did not succeed for the same reason, with the label and the reason of the last one. */
+interface Problem {
+  word: string;
+  reason: string;
+  count: number;
+  label: string;
+}
 
 export type BatchProgress = ReturnType<typeof showBatch>;
 
-/** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and the last rows that did not succeed. */
+/** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and why rows did not succeed. */
 export function showBatch({ clock, style, open: openPainter }: ProgressTools, counts: () => BatchCounts) {
   const began = clock.monotonic();
-  let problems: EndedRow[] = [];
+  const reasons = new ReasonGroups();
+  /** By the id of their reason, the latest last. */
+  const problems = new Map<number, Problem>();
+  /** How many rows run at once: a wave, as they may also end at once. */
+  let wave = 1;
+  /** How many runs had ended when the end was last estimated. */
+  let estimated = 0;
+  let end = 0;
 
-  /** With the rate, and the time left once the number of rows is known. */
+  /** With the rate, and the time left. */
   const line = (now: number, bar: DrawBar): readonly Group[] => {
     const { ended, running, total, paced, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
-    const waiting = total === undefined ? 0 : Math.max(0, total - done - running);
     const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
     const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait !== undefined;
-    const msPerRow = isUnclear ? undefined : elapsed / paced;
-    // Rows that run are not done after the time of one more.
-    const left = msPerRow && waiting > 0 ? timeLeft(msPerRow, waiting + running) : undefined;
+    wave = Math.max(wave, running);
+    // While a wave is waited for, the pace seems slower than it is. The first waves say little.
+    if (paced - estimated >= wave) {
+      estimated = paced;
+      if (paced > 2 * wave) end = now + Math.ceil((total - done) / wave) * wave * (elapsed / paced);
+    }
+    const all = formatCount(total);
     const open = (count: number, word: string, rank: number): Part => [
       count > 0 ? `${formatCount(count)} ${word}` : '',
       rank,
+      `${all} ${word}`.length,
     ];
     return [
-      [[bar(total ? done / total : undefined), 7]],
-      [[total === undefined ? `${formatCount(done)} done` : `${formatCount(done)}/${formatCount(total)}`, 0]],
+      [[bar(total && done / total, WIDE_BATCH), 5]],
+      [[`${formatCount(done)}/${all}`, 0]],
       [
         ...ended.map(([word, count], index): Part => {
           // The first problem is the last to go.
-          const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
-          return [`${formatCount(count)} ${word}`, rank, wordPaint(word, style)];
+          const rank = word === wordOf('finished') ? 6 : 2 + index / 10;
+          return [`${formatCount(count)} ${word}`, rank, 0, wordPaint(word, style)];
         }),
-        open(running, 'running', 6),
-        open(waiting, 'waiting', 9),
+        open(running, 'running', 7),
+        open(total - done - running, 'waiting', 9),
       ],
       [[wait === undefined ? '' : waitText(wait, now), 1]],
-      [[msPerRow === undefined ? '' : rateText(msPerRow), 10]],
+      [[isUnclear ? '' : rateText(elapsed / paced), 8, RATE]],
       [
-        [wholeSeconds(elapsed), left ? 8 : 4],
-        [estimateText(left), 4],
+        [wholeSeconds(elapsed), 3, ELAPSED],
+        [estimateText(isUnclear ? 0 : end - now), 4, wait === undefined ? LEFT : 0],
       ],
     ];
   };
 
-  const below = (width: number): readonly string[] =>
-    problems.map((row) => {
-      // The command names the table; what is cut off says more.
-      const text = truncateTo(rowText({ ...row, label: withoutTable(row.label), id: undefined }), width);
-      const word = wordOf(row.state);
-      const paint = wordPaint(word, style);
-      return text.replace(`  ${word}`, (found) => paint(found));
-    });
+  const columns: readonly Column<Problem>[] = [
+    {
+      text: ({ word, count }) => `${formatCount(count)} ${word}`,
+      paint: ({ word }) => wordPaint(word, style),
+    },
+    { text: ({ reason }) => reason },
+    { text: ({ label, count }) => (count > 1 ? `…, ${label}` : label), isOptional: true },
+  ];
+  const below = (width: number) =>
+    layOutTable([...problems.values()].slice(-MAX_REASONS), columns, { style, width }).slice(1);
 
   const painter = openPainter({ line, below });
   return {
     /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
-    rowDone(row: EndedRow, isProblem: boolean): void {
-      if (isProblem) problems = [...problems, row].slice(-MAX_PROBLEMS);
-      painter.updated(rowText(row));
+    rowDone({ label, state, id, reason: text }: EndedRow, isProblem: boolean): void {
+      const word = wordOf(state);
+      const reason = sanitizeLines(text).join('; ');
+      if (isProblem) {
+        const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
+        const count = (problems.get(group)?.count ?? 0) + 1;
+        problems.delete(group);
+        // The command names the table.
+        problems.set(group, { word, reason, count, label: sanitize(withoutTable(label)) });
+      }
+      // rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low
+      painter.updated(joinTexts([sanitize(label), word, sanitize(id ?? ''), reason]));
     },
   };
-}
-
-/** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */
-function rowText({ label, state, id, reason }: EndedRow): string {
-  const parts = [sanitize(label), wordOf(state), sanitize(id ?? ''), sanitizeLines(reason).join('; ')];
-  return parts.filter((text) => text !== '').join('  ');
 }
 
 /** Returns `service busy (503): waiting 4s`. */
@@ -312,41 +344,37 @@ function rateText(msPerRow: number): string {
   return `${perMinute >= 10 ? formatCount(Math.round(perMinute)) : perMinute.toFixed(1)}/min`;
 }
 
-/** Returns the time (ms) that what is left takes at the same pace, `since` ms after the last was done; undefined if none. */
-function timeLeft(msEach: number, left: number, since = 0): number | undefined {
-  const ms = msEach * left - since;
-  return ms > 0 ? ms : undefined;
-}
+/** Columns of an elapsed time such as `59m 59s`, of an estimate such as `~23h 59m left`, and of most rates. */
+const ELAPSED = 7;
+const LEFT = 13;
+const RATE = 9;
 
-/** Returns `~40s left`, rounded more coarsely the longer it is; nothing if unknown. */
-function estimateText(ms: number | undefined): string {
-  if (ms === undefined) return '';
-  const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
-  return `~${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+/** Returns `~40s left`, rounded more coarsely the longer it is; nothing unless some time is left (ms). */
+function estimateText(ms: number): string {
+  if (ms <= 0) return '';
+  const step = ms < 30_000 ? 1_000 : ms < 300_000 ? 5_000 : 60_000;
+  return `~${wholeSeconds(Math.round(ms / step) * step)} left`;
 }
 
 /** Returns a line of at most `width` characters, with the parts that fit, those of the lowest rank first. */
 export function fitLine(groups: readonly Group[], width = Number.POSITIVE_INFINITY): string {
-  const lineOf = (ranks: ReadonlySet<number>, show: (part: Part) => string) =>
-    groups
-      .map((parts) => parts.filter(([text, rank]) => text !== '' && ranks.has(rank)).map(show))
-      .flatMap((texts) => (texts.length === 0 ? [] : texts.join(', ')))
-      .join('  ');
-  const plain = ([text]: Part) => text;
-  let shown = new Set([0]);
-  const ranks = groups.flat().map(([, rank]) => rank);
-  for (const rank of new Set(ranks.sort((one, other) => one - other))) {
-    const more = new Set([...shown, rank]);
-    if (lineOf(more, plain).length <= width) shown = more;
+  const shown = [0];
+  const lineOf = (show: (part: Part) => string) =>
+    joinTexts(
+      groups.map((parts) => joinTexts(parts.filter(([, rank]) => shown.includes(rank)).map(show), ', ')),
+    );
+  for (const [, rank] of groups.flat().sort(([, one], [, other]) => one - other)) {
+    shown.push(rank);
+    if (lineOf(([text, , room = 0]) => text.padEnd(room)).length > width) shown.pop();
   }
-  const line = lineOf(shown, plain);
-  if (line.length > width) return truncateTo(line, width);
-  return lineOf(shown, ([text, , paint]) => paint?.(text) ?? text);
+  const line = lineOf(([text]) => text);
+  if (line.length > width) return cutText(line, width);
+  return lineOf(([text, , , paint]) => paint?.(text) ?? text);
 }
 
-/** Returns a text of at most `width` characters. */
-function truncateTo(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+/** Joins the texts that are not empty. */
+function joinTexts(texts: readonly string[], separator = '  '): string {
+  return texts.filter(Boolean).join(separator);
 }
 
 /** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. Empty if the share is unknown. */

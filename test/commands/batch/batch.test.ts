@@ -417,8 +417,8 @@ describe('batch: progress, summary and reports', () => {
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{12} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
-    expect(stderr).toMatch(/█{8}░{4} {2}2\/3 {2}2 finished, 1 running {2}[\d.]+\/min {2}[\dms ]+\u001b/);
+    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{6} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
+    expect(stderr).toMatch(/█{4}░{2} {2}2\/3 {2}2 finished, 1 running {2}[\d.]+\/min {2}[\dms ]+\u001b/);
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');
@@ -598,11 +598,12 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
   });
 
   test.each([120, 80, 40])(
-    'batch: in %i columns, the last five rows with problems are below the live line, and the closing block has all',
+    'batch: in %i columns, the last five reasons of problems are below the live line, and the closing block has all rows',
     async (columns) => {
       const { wfr } = await startBatchService(async (request, reply) => {
         const { inputs } = JSON.parse((await request.body()).toString());
-        if (inputs.n < 8) return reply.send(422, { message: `no ${'no '.repeat(40)}` });
+        const message = `${'abcdefb'[inputs.n - 1]}: ${'no '.repeat(40)}`;
+        if (inputs.n < 8) return reply.send(422, { message });
         reply.send(201, aRun({ id: 'run-8', status: 'PENDING' }));
       });
       const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
@@ -613,15 +614,20 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const shown = lines.map((line) => stripVTControlCharacters(line));
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
-      expect(last).toEqual(
-        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^line ${row}  rejected  422: no.*…$`)),
-      );
-      expect(lines.at(-1)).toContain('\u001b[33m  rejected\u001b[39m');
+      const label = (text: string) => (columns === 40 ? '' : ` {2}${text}`);
+      expect(last).toEqual([
+        ...['c', 'd', 'e', 'f'].map((letter, index) =>
+          expect.stringMatching(`^1 rejected  422: ${letter}: no.*…${label(`line ${index + 3}`)}$`),
+        ),
+        // The last row with a problem is in the last line.
+        expect.stringMatching(`^2 rejected  422: b: no.*…${label('…, line 7')}$`),
+      ]);
+      expect(lines.at(-1)).toContain('\u001b[33m2 rejected\u001b[39m');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
       expect(block.join(' ')).toMatch(/^8 rows: 1 finished, 7 rejected; {1,3}took/);
-      expect(block.filter((line) => line.includes('rows.jsonl:1, '))).toHaveLength(1);
+      expect(block.filter((line) => line.includes('rows.jsonl:2, 7'))).toHaveLength(1);
       // A command is one line, so that it can be copied.
       expect(block.filter((line) => line.length > columns && !line.startsWith('  wfr '))).toEqual([]);
     },

@@ -136,8 +136,8 @@ describe('live line', () => {
     const texts = frames(stderr);
     for (const text of texts.filter((line) => /RUNNING {2}[01] of/.test(line)))
       expect(text).not.toContain('left');
-    // Two steps in 8 s: eight more need 32 s.
-    expect(texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s, ~32s left$/.test(text))).toBe(true);
+    // Two steps in 8 s: eight more need 32 s, which is rounded to 5 s.
+    expect(texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s, ~30s left$/.test(text))).toBe(true);
     const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
     expect(estimates.every((seconds) => seconds > 0)).toBe(true);
   });
@@ -159,7 +159,7 @@ describe('live line', () => {
       env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
       clock: new VirtualClock(),
     });
-    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* ~32s left$/.test(text))).toBe(true);
+    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* ~30s left$/.test(text))).toBe(true);
   });
 
   test('live line: keeps the elapsed time and a bar in 40 columns', async () => {
@@ -195,20 +195,24 @@ describe('live line', () => {
 
   test.each([
     [
-      118,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1,204/min  1m, ~6m 30s left',
+      127,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1,204/min  1m, ~6m left',
     ],
     [
-      117,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  1m, ~6m 30s left',
+      126,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1,204/min  1m, ~6m left',
     ],
-    [93, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
-    [89, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  ~6m 30s left'],
-    [79, '1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m 30s left'],
-    [70, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  1m, ~6m 30s left'],
-    [52, '1,204/9,000  4 failed, 1 unknown  1m, ~6m 30s left'],
-    [35, '1,204/9,000  4 failed, 1 unknown'],
-    [30, '1,204/9,000  4 failed  1m'],
+    [111, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m left'],
+    [100, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  1,204/min  1m, ~6m left'],
+    [96, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  1m, ~6m left'],
+    [85, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown, 50 running  1m, ~6m left'],
+    [80, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  1m, ~6m left'],
+    [66, '1,204/9,000  4 failed, 1 unknown  1m, ~6m left'],
+    [55, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  1m'],
+    [51, '1,204/9,000  4 failed, 1 unknown  1m'],
+    [40, '1,204/9,000  4 failed, 1 unknown'],
+    [31, '1,204/9,000  4 failed  1m'],
+    [29, '1,204/9,000  4 failed'],
     [20, '1,204/9,000  1m'],
     [8, '1,204/9…'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
@@ -223,7 +227,7 @@ describe('live line', () => {
 
   test.each([
     [37, '6/12  1 failed, 2 invalid, 1 rejected'],
-    [36, '6/12  1 failed, 2 invalid  ~12s left'],
+    [36, '6/12  1 failed, 2 invalid  6s'],
     [25, '6/12  1 failed, 2 invalid'],
   ])('live line: in %i columns, outcomes that are problems go one by one: %j', (width, text) => {
     const ended = [
@@ -236,21 +240,52 @@ describe('live line', () => {
     expect(batchText(counts, 6_000, width)).toBe(text);
   });
 
-  test('live line: the estimate of a batch grows while no row ends', () => {
-    const counts = {
-      ended: [['finished', 10]] as const,
-      running: 2,
-      total: 40,
-      paced: 10,
-      wait: undefined,
-    };
-    expect(batchText(counts, 20_000, 100)).toContain('30/min  20s, ~1m left');
-    expect(batchText(counts, 40_000, 100)).toContain('15/min  40s, ~2m left');
-    expect(batchText(counts, 80_000, 100)).toContain('7.5/min  1m 20s');
-    // When all rows run, no row ends before the pace says so.
-    expect(batchText({ ...counts, total: 12 }, 20_000, 100)).toBe(
-      '██████████░░  10/12  10 finished, 2 running  30/min  20s',
-    );
+  test.each([115, 75, 55, 35])(
+    'live line: in %i columns, a batch always has the same parts, however long its times and its rate are',
+    (width) => {
+      const ended = [
+        ['finished', 40],
+        ['failed', 2],
+      ] as const;
+      const shapes = [9, 59, 70, 600, 3_599, 80_000].flatMap((seconds) =>
+        [9, 10].map((running) => {
+          const counts = { ended, running, total: 99, paced: 42, wait: undefined };
+          return batchText(counts, seconds * 1_000, width)
+            .replace(/, ~.* left$/, '')
+            .replace(/[\d.,]+\/min/, 'rate')
+            .replace(/[\dms h]+$/, ' time')
+            .replace(/\d+ (?=running|waiting)/g, '');
+        }),
+      );
+      expect([...new Set(shapes)]).toHaveLength(1);
+      expect(shapes[0]).toMatch(/42\/99 .*2 failed.* time$/);
+    },
+  );
+
+  test('live line: the estimate of a batch begins after three waves, counts down, and never rises', () => {
+    const counts = { ended: [['finished', 0]] as [[string, number]], running: 8, total: 60, paced: 0 };
+    const { lineAt } = openAt0((tools) => showBatch(tools, () => ({ ...counts, wait: undefined })));
+    const lefts: (number | undefined)[] = [];
+    // Each row takes 5 s.
+    for (let second = 1; second <= 40; second++) {
+      for (let row = 0; second % 5 === 0 && row < 8 && counts.paced < 60; row++) {
+        counts.ended[0][1] = ++counts.paced;
+        counts.running = Math.min(8, 60 - counts.paced);
+        lineAt(second * 1_000, 100);
+      }
+      const [, left] = /~(\d+)s left$/.exec(lineAt(second * 1_000, 100)) ?? [];
+      lefts.push(left === undefined ? undefined : Number(left));
+    }
+    expect(lefts.slice(0, 14).filter(Boolean)).toEqual([]);
+    expect(lefts.slice(14)).toEqual([...Array.from({ length: 25 }, (_, index) => 25 - index), undefined]);
+  });
+
+  test('live line: a time left is rounded to 5 s above 30 s, and to minutes above 5 minutes', () => {
+    const ended = [['finished', 10]] as const;
+    const counts = { ended, running: 1, paced: 10, wait: undefined };
+    expect(batchText({ ...counts, total: 39 }, 10_000, 100)).toMatch(/10s, ~29s left$/);
+    expect(batchText({ ...counts, total: 53 }, 10_000, 100)).toMatch(/10s, ~45s left$/);
+    expect(batchText({ ...counts, total: 342 }, 10_000, 100)).toMatch(/10s, ~6m left$/);
   });
 
   test('live line: the bar of a batch is full only when every row has ended', () => {
@@ -265,7 +300,8 @@ describe('live line', () => {
       117,
       '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running, 26 waiting  service busy (503): waiting 4s  12s',
     ],
-    [77, '3/30  1 finished, 2 failed, 1 running  service busy (503): waiting 4s  12s'],
+    [94, '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running  service busy (503): waiting 4s  12s'],
+    [77, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  12s'],
     [37, '3/30  service busy (503): waiting 4s'],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, text) => {
     const counts = {
