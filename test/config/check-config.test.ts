@@ -322,7 +322,9 @@ describe('the checks of a config file', () => {
       const { env, path } = writeTestConfig(text, { WFR_BASE_URL: service.baseUrl });
       const lines = errors.map((error) => `${path}:${error}`);
       const checked = await runCli(['config', 'check'], { env });
-      expect(checked).toMatchObject({ stdout: `${lines.join('\n')}\n`, stderr: '', exitCode: 2 });
+      const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`;
+      const stderr = `${count}\n`;
+      expect(checked).toMatchObject({ stdout: `${lines.join('\n')}\n`, stderr, exitCode: 2 });
       for (const args of [
         ['run', 'w'],
         ['run', 'w', '--dry-run'],
@@ -338,6 +340,15 @@ describe('the checks of a config file', () => {
       expect(service.requests).toEqual([]);
     },
   );
+
+  test('config check: a terminal wraps its problems at words, and a file has one line for each', async () => {
+    const { env, path } = writeTestConfig('{"x": 1, "profiles": {"p": {"color": 1}}}');
+    const whole = await runCli(['config', 'check'], { env });
+    expect(whole.stdout.split('\n')).toHaveLength(3);
+    const { stdout } = await runCli(['config', 'check'], { env, stdoutTerminal: path.length + 20 });
+    expect(stdout.split('\n').every((line) => line.length <= path.length + 20)).toBe(true);
+    expect(stdout.replaceAll('\n  ', ' ')).toBe(whole.stdout);
+  });
 
   test.each([
     '--help',

@@ -35,6 +35,7 @@ import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
+import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { baseUrlProblem, redactUrl } from '../../text/url.js';
 import { wrap, wrapLines } from '../../text/wrap.js';
@@ -74,8 +75,12 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
     return ExitCode.ok;
   }
   const { problems } = parseJsonFile(read.bytes, location.path, checkConfig);
-  for (const problem of problems) await context.stdout.write(`${sanitize(problem)}\n`);
-  if (problems.length > 0) return ExitCode.usage;
+  if (problems.length > 0) {
+    const lines = wrapLines(problems.map(sanitize), context.stdout.columns);
+    await context.stdout.write(`${lines.join('\n')}\n`);
+    await context.stderr.write(`${pluralize(problems.length, 'problem')}\n`);
+    return ExitCode.usage;
+  }
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
   const reporter = await openReporter(decidePresentation(flags, context), context);
   for (const warning of warnings) reporter.warn(warning);
