@@ -61,6 +61,22 @@ describe('the label of a message', () => {
 `);
   });
 
+  test.each([
+    ['wfr sandbox -- bash', ['run', 'w']],
+    ['wfr help inputs', ['run', 'w', 'x']],
+    ['wfr help config', ['config', 'show', '--profile', 'none']],
+  ])('the command %s in a line of advice is on one line at every width', async (command, args) => {
+    for (let terminal = 30; terminal <= 140; terminal++) {
+      const lines = stripVTControlCharacters((await runCli(args, { terminal })).stderr).split('\n');
+      expect({ terminal, lines }).toEqual({
+        terminal,
+        lines: expect.arrayContaining([expect.stringContaining(command)]),
+      });
+      // Only a word without a space, such as the path of a file, may be longer.
+      expect(lines.filter((line) => line.length > terminal && line.trim().includes(' '))).toEqual([]);
+    }
+  });
+
   test('a word that fills the window is indented less, so that the terminal does not break it', async () => {
     const limit = '9'.repeat(38);
     const { stderr } = await runCli(['history', '--limit', limit], { terminal: 40 });
