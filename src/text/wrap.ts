@@ -48,16 +48,15 @@ export function layOutTerms(
 }
 
 /**
- * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, or begins
- * with `| ` in the text of the service. After `wfr: `, it is indented by four, so that the lines below, indented by two, stand
- * out.
+ * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, behind the
+ * `| ` of the service's text. After `wfr: `, it is indented by four, so that the lines below, indented by two, stand out.
  */
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
     if (shownLength(line) <= width) return [line];
     const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
-    const indent = start === '| ' ? start : start + (own ? '    ' : '  ');
+    const indent = start + (own ? '    ' : '  ');
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length, width - start.length);
     // A word that fills the window has less before it, so that the terminal does not break it.
     const before = (part: string) => {

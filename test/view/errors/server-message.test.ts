@@ -137,10 +137,10 @@ describe('error messages: nothing of an error response is lost', () => {
     expect(lines.at(-1)).toBe('| bb… (498 more characters)');
   });
 
-  test('error messages: on a narrow terminal, every wrapped line is behind a bar', async () => {
+  test('error messages: on a narrow terminal, every wrapped line is behind a bar and indented', async () => {
     const text = 'the first line has several words\nand so has the second one';
     const stderr = await stderrFor(409, text, { terminal: 32 });
-    expect(stderr).toContain('\n| the first line has several\n| words\n| and so has the second one\n');
+    expect(stderr).toContain('\n| the first line has several\n|   words\n| and so has the second one\n');
   });
 });
 
