@@ -169,7 +169,11 @@ export async function createRun(
       if (delay === undefined) {
         const meaning = classify(last, trigger);
         if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
-        if (meaning === 'rejected') throw failure;
+        if (meaning === 'rejected') {
+          const { facts } = failure;
+          facts.summary = [...facts.summary, 'no run was created'];
+          throw failure;
+        }
         const progress = body.bytesSent / body.length;
         throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
       }

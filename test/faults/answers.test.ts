@@ -282,35 +282,50 @@ describe('run: responses that reject a trigger', () => {
       'a 400 response (fault 18)',
       respond(400, { message: 'bad amount' }),
       5,
-      'rejected the trigger (400)\n| bad amount\n',
+      'rejected the trigger (400); no run was created\n| bad amount\n',
     ],
-    ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
+    [
+      'a 422 response (fault 18)',
+      respond(422, { errors: ['x'] }),
+      5,
+      'rejected the trigger (422); no run was created\n| x\n',
+    ],
     [
       'a 401 response (fault 19)',
       respond(401, { error: 'expired' }),
       4,
-      'rejected the access token (401); it came from WFR_TOKEN\n| expired\n',
+      'rejected the access token (401); it came from WFR_TOKEN; no run was created\n| expired\n',
     ],
     [
       'a 403 response (fault 19)',
       respond(403),
       4,
-      'rejected the access token (403); it came from WFR_TOKEN\n',
+      'rejected the access token (403); it came from WFR_TOKEN; no run was created\n',
     ],
     [
       'a 404 response (fault 20)',
       respond(404),
       5,
-      '/runs (404)\n  "w" is no UUID; names of workflows come from a profile: see wfr help config',
+      '/runs (404); no run was created\n  "w" is no UUID; names of workflows come from a profile: see wfr help config',
     ],
     [
       'a 404 response about the workflow (fault 20)',
       respond(404, 'There is no workflow "w".'),
       5,
-      '/runs (404)\n| There is no workflow "w".\n',
+      '/runs (404); no run was created\n| There is no workflow "w".\n',
     ],
-    ['a 409 response (fault 22)', respond(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
-    ['a 413 response (fault 23)', respond(413), 5, 'rejected a body of 54 bytes as too large (413)'],
+    [
+      'a 409 response (fault 22)',
+      respond(409, 'in use'),
+      5,
+      'rejected the trigger (409); no run was created\n| in use\n',
+    ],
+    [
+      'a 413 response (fault 23)',
+      respond(413),
+      5,
+      'rejected a body of 54 bytes as too large (413); no run was created',
+    ],
   ])('run: %s is final after one POST', async (_name, handler, code, message) => {
     const { exitCode, stderr, stdout, posts } = await runAgainst(handler);
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
@@ -502,7 +517,9 @@ describe('run: responses that reject a trigger', () => {
       { clock: new AutoAdvancingClock() },
     );
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('rejected the trigger (422)\n| the amount is miss… (there is more)\n');
+    expect(stderr).toContain(
+      'rejected the trigger (422); no run was created\n| the amount is miss… (there is more)\n',
+    );
   });
 
   test('run: an endless error body is read up to 64 KiB, and its excerpt says that there is more', async () => {
@@ -578,7 +595,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
       { signals },
     );
     expect({ exitCode, posts }).toEqual({ exitCode: 5, posts: 1 });
-    expect(stderr).toContain('rejected the trigger (422)\n| no customer\n');
+    expect(stderr).toContain('rejected the trigger (422); no run was created\n| no customer\n');
   });
 
   test('run: a second Ctrl-C while the body of a rejection is read exits 130 at once', async () => {

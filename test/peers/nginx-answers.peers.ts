@@ -94,7 +94,7 @@ test('nginx: 301 to https exits 5 with the target, and is not followed', async (
   const { exitCode, stdout, stderr } = await run(nginx.baseUrl('http'));
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toContain(
-    'wfr: error: the service redirects the trigger to https://127.0.0.1:1 (301); wfr does not follow redirects\n',
+    'wfr: error: the service redirects the trigger to https://127.0.0.1:1 (301); wfr does not follow redirects; no run was created\n',
   );
   expect(stderr).not.toMatch(/s3cret|the-token/);
   expect(await nginx.quit()).toEqual(['POST /v1/runs 301']);
@@ -105,7 +105,7 @@ test('nginx: http to a TLS port exits 5 with the message of nginx after one requ
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
-    'wfr: error: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
+    'wfr: error: the service rejected the trigger (400); no run was created\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
       '  wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);

@@ -90,7 +90,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n',
+            'wfr: error: the service rejected a body of 267 MB as too large (413); no run was created\n| 413 Request Entity Too Large (an HTML page)\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -112,7 +112,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n',
+            'wfr: error: the service rejected a body of 267 MB as too large (413); no run was created\n| the service says it is too large\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -149,7 +149,7 @@ describe('nginx: 401 during the upload', () => {
         n,
         exitCode: 4,
         stderr: expect.stringContaining(
-          'wfr: error: the service rejected the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
+          'wfr: error: the service rejected the access token (401); it came from WFR_TOKEN; no run was created\n| 401 Authorization Required (an HTML page)\n',
         ),
       });
       expect(stderr).not.toContain('the-token');
