@@ -99,24 +99,24 @@ export class JsonScanner {
       let token: JsonToken;
       switch (byte) {
         case QUOTE:
-          if (expected > Next.keyOrClose) throw this.#unexpected(expected, start, depth);
+          if (expected > Next.keyOrClose) throw unexpected(expected, start, objects[depth - 1]);
           offset = endOfString(bytes, this.#view, start);
           token = expected >= Next.key ? 'key' : 'string';
           expected = token === 'key' ? Next.colon : depth === 0 ? Next.end : Next.commaOrClose;
           break;
         case 0x3a:
-          if (expected !== Next.colon) throw this.#unexpected(expected, start, depth);
+          if (expected !== Next.colon) throw unexpected(expected, start, objects[depth - 1]);
           token = ':';
           expected = Next.value;
           break;
         case 0x2c:
-          if (expected !== Next.commaOrClose) throw this.#unexpected(expected, start, depth);
+          if (expected !== Next.commaOrClose) throw unexpected(expected, start, objects[depth - 1]);
           token = ',';
           expected = objects[depth - 1] === 1 ? Next.key : Next.value;
           break;
         case 0x7b:
         case 0x5b: {
-          if (expected > Next.valueOrClose) throw this.#unexpected(expected, start, depth);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start, objects[depth - 1]);
           const isObject = byte === 0x7b;
           token = isObject ? '{' : '[';
           expected = isObject ? Next.keyOrClose : Next.valueOrClose;
@@ -130,13 +130,13 @@ export class JsonScanner {
           const isEmpty = expected === (isObject ? Next.keyOrClose : Next.valueOrClose);
           const matches = depth > 0 && objects[depth - 1] === (isObject ? 1 : 0);
           if (!matches || !(isEmpty || expected === Next.commaOrClose))
-            throw this.#unexpected(expected, start, depth);
+            throw unexpected(expected, start, objects[depth - 1]);
           token = isObject ? '}' : ']';
           expected = --depth === 0 ? Next.end : Next.commaOrClose;
           break;
         }
         default: {
-          if (expected > Next.valueOrClose) throw this.#unexpected(expected, start, depth);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start, objects[depth - 1]);
           const isNumber = byte === 0x2d || isDigit(byte);
           offset = isNumber ? endOfNumber(bytes, start) : endOfLiteral(bytes, start, expected);
           token = isNumber ? 'number' : 'literal';
@@ -151,10 +151,6 @@ export class JsonScanner {
       this.#expected = expected;
       return true;
     }
-  }
-
-  #unexpected(expected: Next, offset: number, depth: number): JsonSyntaxError {
-    return unexpected(expected, offset, this.#objects[depth - 1] === 1);
   }
 
   #grow(): Uint8Array<ArrayBuffer> {
@@ -226,7 +222,8 @@ function endOfDigits(bytes: Uint8Array, start: number): number {
   return offset;
 }
 
-function unexpected(expected: Next, offset: number, isInObject = false): JsonSyntaxError {
-  const text = expected === Next.commaOrClose && isInObject ? 'a comma or }' : EXPECTED[expected];
+/** Returns the error at `offset`; `kind` is 1 in an object. */
+function unexpected(expected: Next, offset: number, kind?: number): JsonSyntaxError {
+  const text = expected === Next.commaOrClose && kind === 1 ? 'a comma or }' : EXPECTED[expected];
   return new JsonSyntaxError(offset, `not JSON: expected ${text}`);
 }
