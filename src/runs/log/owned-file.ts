@@ -76,7 +76,7 @@ function keepOwned(
     read: () => readFromStart(handle),
 
     /** Syncs the file to disk and releases the lock; removes a new file that is useless. Throws OutputError. */
-    async close(isUseless = false): Promise<void> {
+    async close(isUseless?: boolean): Promise<void> {
       isClosed = true;
       stopHeartbeat();
       try {
