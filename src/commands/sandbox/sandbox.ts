@@ -40,6 +40,9 @@ export interface SandboxFlags {
   color?: string;
 }
 
+/** Workflows that are shown to try at most. */
+const MAX_EXAMPLES = 2;
+
 /** What a command needs to use the sandbox. */
 type Settings = Readonly<Record<'WFR_BASE_URL' | 'WFR_TOKEN', string>>;
 
@@ -78,14 +81,16 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
   };
-  const forced = describeFaults(flags);
+  const { failStep, reject, dropAnswer } = flags;
+  const forced = shellCommand(toArgs({ failStep, reject, dropAnswer }));
   const announce = async (end: string) => {
-    if (forced !== '') await writeLine(`Forced: ${forced}`, context);
+    const effect = dropAnswer ? ' (runs start without a response)' : '';
+    // Otherwise, the examples seem to be broken.
+    if (forced !== '') await writeLine(`Forced: ${sanitize(forced)}${effect}`, context);
     await writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   };
-  const chosen = workflows.slice(0, 2);
-  const more = chosen.length < workflows.length ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
-  const examples = chosen.map(describe).join('\n') + more;
+  const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
+  const examples = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n') + more;
   try {
     return program === undefined
       ? await serve(settings, examples, announce, context)
@@ -93,16 +98,6 @@ export async function sandbox(
   } finally {
     await service.stop();
   }
-}
-
-/** Returns the flags that make triggers or runs fail, with what they do: without it, the examples seem to be broken. */
-function describeFaults({ failStep, reject, dropAnswer }: SandboxFlags): string {
-  const faults = [
-    failStep !== undefined && `--fail-step ${failStep} (runs fail at this step)`,
-    reject !== undefined && `--reject ${reject} (triggers are rejected)`,
-    dropAnswer && '--drop-answer (runs start, no response arrives)',
-  ];
-  return sanitize(faults.filter(Boolean).join(', '));
 }
 
 /** Prints where the sandbox is, and what ends it. */

@@ -83,11 +83,11 @@ describe('sandbox -- command, in process', () => {
   });
 
   test.each([
-    [['--drop-answer'], '--drop-answer (runs start, no response arrives)'],
-    [['--reject', '422'], '--reject 422 (triggers are rejected)'],
+    [['--drop-answer'], '--drop-answer (runs start without a response)'],
+    [['--reject', '422'], '--reject 422'],
     [
-      ['--fail-step', 'Check totals', '--drop-answer'],
-      '--fail-step Check totals (runs fail at this step), --drop-answer (runs start, no response arrives)',
+      ['--drop-answer', '--fail-step', 'Check totals'],
+      "--fail-step 'Check totals' --drop-answer (runs start without a response)",
     ],
   ])('sandbox: with %j, the first line in a shell says what is forced', async (flags, forced) => {
     const { stderr } = await start(['bash'], { terminal: 120 }, () => Promise.resolve(), flags);
