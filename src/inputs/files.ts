@@ -4,15 +4,13 @@
  */
 import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { basename, extname, join, parse } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, rewordInputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
-import { findNearest } from '../text/nearest.js';
-import { isSanitized } from '../text/sanitize.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
@@ -89,7 +87,7 @@ interface RowsFile {
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
   const fail = rewordInputError('--rows ');
-  const opening = openFile(path, { base: context.cwd, isOnCommandLine: true }, context);
+  const opening = openFile(path, { base: context.cwd }, context);
   const handle = await opening.catch(fail);
   const stats = await handle?.stat({ bigint: true });
   const isCopy = handle === undefined || !stats?.isFile();
@@ -138,7 +136,7 @@ async function openStdin({ stdin, stderr, platform }: Context) {
 /** Opens a file; undefined for `-`, which is standard input. Throws InputError. */
 async function openFile(
   path: string,
-  { base, within, isOnCommandLine, checkOwner }: PathRules,
+  { base, within, checkOwner }: PathRules,
   context: Context,
 ): Promise<FileHandle | undefined> {
   if (path === '-') return undefined;
@@ -154,34 +152,8 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    const isMissing = errorCode(error) === 'ENOENT';
-    const advice = isMissing && isOnCommandLine ? await suggestFile(path, absolute) : '';
-    throw toFileError(path, error, path, describeBase(base, context) + advice);
+    throw toFileError(path, error, path, describeBase(base, context));
   }
-}
-
-/** Entries of a folder that are compared with a name. */
-const MAX_COMPARED = 1_000;
-
-/**
- * Returns the file of the same folder that may be meant, as a question; nothing if none is similar. It has the same extension,
- * and differs in more than its number: that would be another document.
- */
-async function suggestFile(path: string, absolute: string): Promise<string> {
-  const { base: wanted, dir, ext, name } = parse(absolute);
-  const withoutNumbers = (text: string) => text.replaceAll(/\d/g, '');
-  const names: string[] = [];
-  try {
-    let count = 0;
-    for await (const entry of await promises.opendir(dir)) {
-      if (++count > MAX_COMPARED) break;
-      const isOther = withoutNumbers(entry.name) !== withoutNumbers(wanted);
-      if (entry.isFile() && isOther && isSanitized(entry.name)) names.push(entry.name);
-    }
-  } catch {}
-  const stems = names.filter((one) => extname(one) === ext).map((one) => basename(one, ext));
-  const nearest = findNearest(name, stems);
-  return nearest === undefined ? '' : `; did you mean ${path.slice(0, -wanted.length)}${nearest}${ext}?`;
 }
 
 /** Says what paths are relative to, unless it is the working folder. */
@@ -228,8 +200,6 @@ function formatPath(path: string): string {
 export interface PathRules {
   base: string;
   within?: Boundary | undefined;
-  /** Whether somebody wrote them, who may have mistyped one. */
-  isOnCommandLine?: boolean;
   /** Throws for an open file that another user could have written. */
   checkOwner?(stats: Stats): void;
 }

@@ -115,7 +115,7 @@ function openResolver(
   const opened: Source[] = [];
   const { cwd } = context;
   /** The rules for the paths of a command line, which are the user's own. */
-  const ownPaths: PathRules = { base: cwd, isOnCommandLine: true };
+  const ownPaths: PathRules = { base: cwd };
   /** Whether files that can be read only once are rejected. */
   const mustReread = stdinUser === TABLE;
 

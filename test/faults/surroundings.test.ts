@@ -60,27 +60,6 @@ describe('run: files that cannot be read', () => {
     },
   );
 
-  test('a missing file: one of the same folder with a similar name is suggested, but not for the rows of a table', async () => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'scans'));
-    writeFileSync(join(cwd, 'scans', 'invoice.pdf'), 'x');
-    writeFileSync(join(cwd, 'rows.csv'), 'scan@\nscans/invoce.pdf\n');
-    const said = async (...args: string[]) =>
-      (await runCli([...args, '--base-url', 'https://h.example'], { cwd })).stderr;
-    const missing = 'scans/invoce.pdf: no such file (ENOENT)';
-    expect(await said('run', 'w', 'x@scans/invoce.pdf')).toContain(
-      `${missing}; did you mean scans/invoice.pdf?\n`,
-    );
-    expect(await said('run', 'w', '--inputs-file', 'row.csv')).toContain(
-      '(ENOENT); did you mean rows.csv?\n',
-    );
-    expect(await said('batch', 'w', '--check', '--rows', 'rows.csv')).toContain(`${missing}\n`);
-    // Another number is another document, another extension another kind, and a folder none.
-    for (const name of ['inv-1.pdf', 'inv-2.pdf', 'page.txt']) writeFileSync(join(cwd, name), 'x');
-    for (const name of ['inv-3.pdf', 'page.csv', 'scan'])
-      expect(await said('run', 'w', `x@${name};type=a/b`)).toContain(`${name}: no such file (ENOENT)\n`);
-  });
-
   test.skipIf(LACKS.fileModes)(
     'run: a document without read permission exits 2 before any connection (fault 50)',
     async () => {
