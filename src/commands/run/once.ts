@@ -7,7 +7,7 @@ import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
-import { differencesOf } from '../../runs/log/log-file.js';
+import { differencesOf, otherInputs } from '../../runs/log/log-file.js';
 import {
   createOnceFile,
   ONCE_ROW,
@@ -96,9 +96,9 @@ async function openWhenFree(
  */
 function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan: OnceRunPlan) {
   const { now: current, before: earlier } = record();
-  const { state, digests: before = {}, id } = current;
+  const { state, digests, id } = current;
   if (hasNoRun(state)) return;
-  const differs = Object.keys({ ...before, ...now }).filter((input) => before[input] !== now[input]);
+  const differs = otherInputs(digests, now);
   const target = { ...targetOf(plan), shard: header.shard };
   const differences = differencesOf(header, target, differs);
   if (differences.length === 0) return;

@@ -3,7 +3,7 @@
  * the file with the command.
  */
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { statOf } from '../../platform/files.js';
@@ -110,7 +110,9 @@ export async function openResultsFile(
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
     const differences =
-      recorded === undefined ? [] : differencesOf(recorded, header, otherInputs(recorded, header, inputs));
+      recorded === undefined
+        ? []
+        : differencesOf(recorded, header, otherInputs(recorded.inputs, header.inputs));
     const isOther = differences.length > 0 && (!isOpen || recorded?.shard !== header.shard);
     const owner =
       recorded?.salt === undefined
@@ -138,22 +140,12 @@ export function differencesOf(
   ];
 }
 
-/** Returns the names of the inputs of all rows that differ. */
-function otherInputs(recorded: Header, header: Header, inputs: readonly CommonInput[]): string[] {
-  const [before = {}, now = {}] = [recorded.inputs, header.inputs];
-  const isSame = (name: string) =>
-    Object.hasOwn(before, name) &&
-    (before[name] === now[name] ||
-      inputs.some((input) => input.name === name && hasOwnSalt(before[name], input.raw)));
-  return Object.keys({ ...before, ...now }).filter((name) => !isSame(name));
+/** Returns the names of the inputs whose digests differ, or that only one of the two has. */
+export function otherInputs(before: Digests = {}, now: Digests = {}): string[] {
+  return Object.keys({ ...before, ...now }).filter((name) => before[name] !== now[name]);
 }
 
-/** Returns whether a digest is that of `raw` with a salt of its own, which is its first half: older files have such ones. */
-function hasOwnSalt(digest = '', raw: string): boolean {
-  const salt = digest.slice(0, 16);
-  const hmac = createHmac('sha256', Buffer.from(salt, 'hex')).update(raw);
-  return digest === salt + hmac.digest('hex').slice(0, 16);
-}
+type Digests = Readonly<Record<string, string>>;
 
 /** An input as the user wrote it. */
 interface CommonInput {

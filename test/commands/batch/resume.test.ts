@@ -193,21 +193,6 @@ describe('batch: resuming from a results file', () => {
     expect(posts()).toHaveLength(2);
   });
 
-  test('batch: a results file whose inputs of all rows have a salt each is continued, and rejected for other values', async () => {
-    const { posts, wfr } = await startBatchService();
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
-    const run = (input: string) => wfr([...BATCH_ARGS, '-i', input], { cwd });
-    expect((await run('region=EU')).exitCode).toBe(0);
-    const path = join(cwd, 'out.jsonl');
-    // HMAC-SHA-256 of `region=EU`, as older files have it.
-    const inputs = '"inputs":{"region":"0011223344556677aea050abdce18965"}';
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/"inputs":\{"region":"\w+"\}/, inputs));
-    expect((await run('region=EU')).exitCode).toBe(0);
-    const other = await run('region=US');
-    expect(other).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('other inputs: region;') });
-    expect(posts()).toHaveLength(2);
-  });
-
   test('batch: an input of all rows that is named like a member of every object is rejected as another input', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
