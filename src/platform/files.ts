@@ -128,16 +128,6 @@ export async function realPathOf(handle: FileHandle, path: string): Promise<stri
   throw new Error(REPLACED);
 }
 
-/** Opens a new file at a path without links. Throws if a folder of it has become a link meanwhile, as assertOpenedAt. */
-export async function createFile(path: string, mode?: number): Promise<FileHandle> {
-  const handle = await promises.open(path, 'wx', mode);
-  await assertOpenedAt(handle, path).catch(async (error) => {
-    await handle.close();
-    throw error;
-  });
-  return handle;
-}
-
 /** Throws if an open file is not the one at a path without links, as that path has led elsewhere when it was opened. */
 export async function assertOpenedAt(handle: FileHandle, path: string): Promise<void> {
   const opened = await pathOfDescriptor(handle);
@@ -184,12 +174,16 @@ export async function renameFile(
 
 /**
  * Opens a new file under a hidden name, which becomes the file at a path without links once it is written: a process that is
- * killed leaves no part of a file there. It is written once, which throws the system's error, and closed. Throws as createFile.
+ * killed leaves no part of a file there. It is written once, which throws the system's error, and closed. Throws as assertOpenedAt.
  */
 export async function createHidden(path: string, context: Context, mode?: number) {
   const { randomUUID } = await import('node:crypto');
   const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
-  const file = await createFile(hidden, mode);
+  const file = await promises.open(hidden, 'wx', mode);
+  await assertOpenedAt(file, hidden).catch(async (error) => {
+    await file.close();
+    throw error;
+  });
   return {
     async write(chunks: Iterable<string | Uint8Array>, giveName = renameFile): Promise<void> {
       await promises.writeFile(file, chunks);

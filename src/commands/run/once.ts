@@ -46,7 +46,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
   const { name } = once.file;
   const { signal } = interruption;
   const options = { ...ownedFileOptions(once.file, session), signal };
-  await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
+  await interruption.raceWithSignal(createOnceFile(options, targetOf(plan), session.context));
   const onBusy = ({ isLocal, message, owner }: JournalInUseError, attempts: number) => {
     if (!isLocal) throw new UsageError(`--once ${name}: ${message}`);
     if (attempts > 1) return;

@@ -1,16 +1,16 @@
 /** The file of `wfr run --once`: a journal of one row, with a digest of each input. */
 import { randomBytes } from 'node:crypto';
-import { promises } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { constants, promises } from 'node:fs';
 import { BatchFileError } from '../../errors.js';
-import { createFile, lstatOf } from '../../platform/files.js';
+import type { Context } from '../../platform/context.js';
+import { createHidden, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
 import type { RowObserver } from './log.js';
 import { openLogFile, readStart, withFileName } from './log-file.js';
-import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
+import type { OwnedFileOptions } from './owned-file.js';
 import { NEW_ROW, reduce } from './reduce.js';
 
 /** The only row of the file. */
@@ -22,17 +22,38 @@ export type OnceTarget = Pick<Header, 'workflow' | 'baseUrl'>;
 /** The open file: its log, and what it says about the run so far. */
 export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 
-/** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
-export function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
-  return withFileName('--once', options.name, createMissing(options, target));
+/** Creates the file unless it exists: other processes see it whole or not at all. Throws UsageError. */
+export function createOnceFile(
+  options: OwnedFileOptions,
+  target: OnceTarget,
+  context: Context,
+): Promise<void> {
+  return withFileName('--once', options.name, createMissing(options, target, context));
 }
 
-async function createMissing({ path, clock, uid }: OwnedFileOptions, target: OnceTarget): Promise<void> {
+async function createMissing(
+  { path, clock, uid }: OwnedFileOptions,
+  target: OnceTarget,
+  context: Context,
+): Promise<void> {
   const resolved = await resolveTrusted(path, uid);
   if ((await lstatOf(path)) !== undefined) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
+  const hidden = await createHidden(resolved, context, 0o600);
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
-  await createWhole(resolved, lines);
+  await hidden
+    .write([lines], giveUnusedName)
+    .catch((error) => {
+      // Another process was faster.
+      if (errorCode(error) !== 'EEXIST') throw error;
+    })
+    .finally(hidden.close);
+}
+
+/** Gives a file another name. Throws EEXIST where that is in use. */
+async function giveUnusedName(from: string, to: string): Promise<void> {
+  // Not every file system has hard links, and each says so differently.
+  await promises.link(from, to).catch(() => promises.copyFile(from, to, constants.COPYFILE_EXCL));
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
@@ -56,38 +77,6 @@ export async function openOnceFile(options: OwnedFileOptions) {
 /** Returns the first line of a file. */
 export function onceHeader({ workflow, baseUrl }: OnceTarget, salt: string): FileEvent {
   return { event: 'batch', workflow, baseUrl, shard: '1/1', salt };
-}
-
-/** Writes the file under another name, and then gives it its own, unless that exists by then. */
-async function createWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.tmp`);
-  try {
-    await writeNew(temporary, bytes);
-    await promises.link(temporary, path).catch(async (error) => {
-      // Else the file system has no hard links, which each says differently.
-      if (errorCode(error) !== 'EEXIST') await writeNew(path, bytes);
-    });
-  } catch (error) {
-    // Another process was faster.
-    if (errorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    await promises.unlink(temporary).catch(() => {});
-  }
-  await syncDirectory(dirname(path));
-}
-
-async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
-  const handle = await createFile(path, 0o600);
-  try {
-    // Once it is whole, another process may use it.
-    await handle.writeFile(bytes).catch(async (error) => {
-      await promises.unlink(path).catch(() => {});
-      throw error;
-    });
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** How long another process may take to write a new file, on a file system without hard links (ms). */

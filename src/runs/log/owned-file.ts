@@ -180,7 +180,7 @@ function keepOwned(
 }
 
 /** Syncs the directory entry of a new file, where the system supports it. */
-export async function syncDirectory(path: string): Promise<void> {
+async function syncDirectory(path: string): Promise<void> {
   const handle = await promises.open(path, 'r').catch(() => undefined);
   await handle?.sync().catch(() => {});
   await handle?.close();
