@@ -294,7 +294,7 @@ const INVALID_FILES: InvalidFile[] = [
 "s": {"type": "string", "accept": ["application/pdf"], "description": "", "typ": 1},
 "o": {}
 }}}}`),
-    '2:6: "n" must be one of string, document, number, boolean, object, array; did you mean "number"?',
+    '2:6: "n" must be one of string, document, number, boolean, object, array; found "nmuber"',
     '3:6: "m" must be one of string, document, number, boolean, object, array, or an object with "type"; found a number',
     '4:1: "" must be a name that is not empty',
     '5:16: "x?" is declared twice',

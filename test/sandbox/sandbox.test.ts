@@ -373,7 +373,7 @@ describe('wfr sandbox --workflows', () => {
     [{ workflows: [{ ...valid, id: '' }] }, '"id" must be a non-empty string'],
     [{ workflows: [valid, valid] }, '"id" must be unique'],
     [{ workflows: [{ ...valid, parameters: { n: 'int' } }] }, '"n" must be one of string, document'],
-    [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean "number"?'],
+    [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; found "nmuber"'],
     [
       { workflows: [{ ...valid, parameters: [] }] },
       '"parameters" must be an object of types by parameter name',
@@ -383,7 +383,7 @@ describe('wfr sandbox --workflows', () => {
     [{ workflows: [{ ...valid, parameters: { n: {} } }] }, '"n" requires "type"'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'strng' } } }] },
-      '"type" must be one of string, document, number, boolean, object, array; did you mean "string"?',
+      '"type" must be one of string, document, number, boolean, object, array; found "strng"',
     ],
     [{ workflows: [{ ...valid, parameters: { n: { type: null } } }] }, '"type" must be one of'],
     [

@@ -72,8 +72,6 @@ function isValid(value: unknown, { type, pattern, enum: choices, minItems = 0 }:
 
 function describeInvalid(value: unknown, schema: Schema, path: JsonPath): string {
   const rule = `${nameOf(path)} must be ${schema.title}`;
-  const nearest = typeof value === 'string' ? findNearest(value, schema.enum ?? []) : undefined;
-  if (nearest !== undefined) return `${rule}; did you mean "${nearest}"?`;
   // A value of another type may contain anything.
   const found = typeOf(value) === schema.type ? quote(value) : (NOUNS[typeOf(value)] ?? String(value));
   return `${rule}; found ${found}`;
