@@ -136,9 +136,6 @@ export async function runCommand(
     const thrown = await reports.write({ runs, exit, ...period, error: describe(exit, []) });
     const failures = thrown.map(factsOf);
     await printErrors(failures, flags.color, context);
-    const isWritten = runs.length > 0 && failures.length === 0;
-    for (const kind of isWritten ? new Set(flags.report) : [])
-      if (kind.startsWith('html=')) session?.reporter.info(`Report: ${sanitize(kind.slice('html='.length))}`);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? describe(finalExit, failures) : undefined;
     if (data !== undefined) await stderr.write(errorLine(data));
