@@ -7,9 +7,16 @@ import { dirname, join, relative } from 'node:path';
 import { UsageError } from '../errors.js';
 import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
-import { absolutePath, createHidden, lstatOf, mkdirp, renameFile } from '../platform/files.js';
+import {
+  absolutePath,
+  createHidden,
+  giveUnusedName,
+  lstatOf,
+  mkdirp,
+  renameFile,
+} from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { errorCode, OutputError, systemError, throwAsUsageError } from '../platform/system-error.js';
+import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
 export interface FileToSave {
@@ -67,7 +74,7 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
           // An earlier command may have saved it.
           if (!force && (await hasContent(absolute, file))) return;
           const hidden = await createHidden(absolute, context);
-          await hidden.write(file.bytes(), force ? renameFile : giveName).finally(hidden.close);
+          await hidden.write(file.bytes(), force ? renameFile : giveUnusedName).finally(hidden.close);
           written.push(absolute);
         });
     } catch (error) {
@@ -101,20 +108,6 @@ async function makeFolder(path: string): Promise<void> {
   const stats = await promises.lstat(path);
   if (!stats.isDirectory())
     throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
-}
-
-/** Gives a file its name, which no other may have. */
-async function giveName(
-  hidden: string,
-  path: string,
-  context: Pick<Context, 'platform' | 'clock'>,
-): Promise<void> {
-  await promises.link(hidden, path).catch(async (error) => {
-    if (errorCode(error) === 'EEXIST') throw error;
-    // Not every file system has links.
-    if ((await lstatOf(path)) !== undefined) throw systemError('EEXIST');
-    await renameFile(hidden, path, context);
-  });
 }
 
 /** Returns whether a regular file has exactly these bytes. */

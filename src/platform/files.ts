@@ -1,5 +1,5 @@
 /** Paths, files and folders of the file system. */
-import { type BigIntStats, promises, type Stats } from 'node:fs';
+import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { throwProblems, UsageError } from '../errors.js';
@@ -170,6 +170,12 @@ export async function renameFile(
     }
     await clock.sleep(HELD_INTERVAL);
   }
+}
+
+/** Gives a file another name. Throws the system's error, EEXIST where that is in use. */
+export async function giveUnusedName(from: string, to: string): Promise<void> {
+  // Not every file system has hard links, and each says so differently.
+  await promises.link(from, to).catch(() => promises.copyFile(from, to, constants.COPYFILE_EXCL));
 }
 
 /**

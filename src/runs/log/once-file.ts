@@ -1,9 +1,8 @@
 /** The file of `wfr run --once`: a journal of one row, with a digest of each input. */
 import { randomBytes } from 'node:crypto';
-import { constants, promises } from 'node:fs';
 import { BatchFileError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
-import { createHidden, lstatOf } from '../../platform/files.js';
+import { createHidden, giveUnusedName, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
@@ -48,12 +47,6 @@ async function createMissing(
       if (errorCode(error) !== 'EEXIST') throw error;
     })
     .finally(hidden.close);
-}
-
-/** Gives a file another name. Throws EEXIST where that is in use. */
-async function giveUnusedName(from: string, to: string): Promise<void> {
-  // Not every file system has hard links, and each says so differently.
-  await promises.link(from, to).catch(() => promises.copyFile(from, to, constants.COPYFILE_EXCL));
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
