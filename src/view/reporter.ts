@@ -227,7 +227,6 @@ const LARGE_BODY = 1024 * 1024;
 
 /** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
-  let isDeprecationKnown = false;
   return {
     request(method, url, bodyBytes) {
       reporter.debug(`> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`);
@@ -240,8 +239,7 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       reporter.warnOnce('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
     },
     deprecated(announcement) {
-      if (!isDeprecationKnown) reporter.warn(`the service announces that this interface ${announcement}`);
-      isDeprecationKnown = true;
+      reporter.warnOnce(`the service announces that this interface ${announcement}`);
     },
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
