@@ -10,19 +10,20 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Context } from '../platform/context.js';
 import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
-import { asObject, parseJson } from '../text/json/json-file.js';
+import { asObject, isObject, parseJson } from '../text/json/json-file.js';
 import { formatIso } from '../text/quantity.js';
 import { sanitizeJson } from '../text/sanitize.js';
 import { isUuid } from '../text/url.js';
 
-/** A run that this user triggered. */
+/** A run that this user triggered, or a batch of runs. */
 export interface PastRun {
+  /** Of a batch, the salt of its results file as a UUID. */
   id: string;
   workflow: string;
   baseUrl: string;
-  /** ISO 8601, UTC. */
+  /** When it was triggered; of a batch, when its last command began (ISO 8601, UTC). */
   triggered: string;
-  /** When a command saw it end (ISO 8601, UTC); absent where none watched it then. */
+  /** When a command saw it end, or a batch's last command ended (ISO 8601, UTC); absent where none watched it then. */
   ended?: string;
   /** The names of its inputs. */
   inputs: readonly string[];
@@ -32,13 +33,16 @@ export interface PastRun {
   label?: string;
   /** The version of its workflow. */
   version?: string | undefined;
-  /** What the runs of one batch have in common: the salt of its results file. */
+  /** The id of its batch. */
   batch?: string;
-  /** The absolute path of that file. */
+  /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
-  /** How many rows the table or folder of the batch had. */
-  rows?: number | undefined;
+  /** How many rows of a batch are in each state, by its word; a run has none. */
+  rows?: Readonly<Record<string, number>> | undefined;
 }
+
+/** Returns whether a record is that of a batch. */
+export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
 
 /** More or longer texts could make a record too long for one atomic write. */
 const MAX_INPUTS = 50;
@@ -69,8 +73,9 @@ export function openHistory(context: Context) {
     /** Undefined if no history is kept. */
     folder: log?.path,
     readRuns,
+    readAll,
 
-    /** Records a run that the service accepted, in the background. */
+    /** Records a run that the service accepted, or a batch that begins, in the background. */
     recordTrigger(run: Omit<PastRun, 'triggered'>): void {
       const short = (text: string | undefined) =>
         (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
@@ -86,12 +91,12 @@ export function openHistory(context: Context) {
      * triggered it. With `isEnd`, it has ended just now.
      */
     recordStatus(
-      { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
+      { id, baseUrl, status: raw, rows }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'rows'>,
       { isNew = false, isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
-      const record = { id, baseUrl, status, ended };
+      const record = { id, baseUrl, status, ended, rows };
       if (isNew) return append(record);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
@@ -146,6 +151,11 @@ export function openHistory(context: Context) {
 
   /** Returns the runs that were recorded when they were first needed, the latest first. */
   async function readRuns(): Promise<PastRun[]> {
+    return (await readAll()).filter((run) => !isBatch(run));
+  }
+
+  /** Returns the same runs and the batches, the latest first. */
+  async function readAll(): Promise<PastRun[]> {
     return [...(await readOnce()).values()].reverse();
   }
 
@@ -176,16 +186,24 @@ function findFolder({ env, platform, home, uid }: Context): LogFolder | undefine
   return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
 }
 
-/** Reads the recorded runs, the oldest first. */
+/** Reads the recorded runs and batches, the oldest first. */
 async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
   const runs = new Map<string, PastRun>();
   for (const record of log === undefined ? [] : await readRecords(log)) {
     const key = keyOf(record);
-    if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
+    if (isTriggered(record)) {
+      // A batch that is continued is the latest.
+      runs.delete(key);
+      runs.set(key, { ...record, status: record.status });
+    }
     const known = runs.get(key);
-    const { status, ended } = record;
+    const { status, ended, rows } = record;
     if (known !== undefined && typeof status === 'string')
-      Object.assign(known, { status, ...(typeof ended === 'string' && { ended }) });
+      Object.assign(known, {
+        status,
+        ...(typeof ended === 'string' && { ended }),
+        ...(areCounts(rows) && { rows }),
+      });
   }
   return runs;
 }
@@ -195,12 +213,14 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
-  const { version = '', batch = '', results = '', rows = 0 } = record;
-  if (!Array.isArray(inputs) || typeof rows !== 'number') return false;
+  const { version = '', batch = '', results = '', rows = {} } = record;
+  if (!Array.isArray(inputs) || !areCounts(rows)) return false;
   return [id, workflow, baseUrl, triggered, status, label, version, batch, results, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }
+
+const areCounts = (rows: unknown) => isObject(rows) && Object.values(rows).every(Number.isSafeInteger);
 
 /** The fewest characters that stand for a UUID. */
 const MIN_TYPED = 4;

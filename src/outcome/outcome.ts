@@ -78,6 +78,17 @@ export function countWords(
   return [...sums].filter(([, sum]) => sum > 0);
 }
 
+/** The words of rows that have not finished, first those that decide how their batch stands. */
+const DECISIVE = [
+  ...['unknown', 'waiting', 'unreachable', 'running', 'failed', 'rejected', 'lost', 'held', 'invalid'],
+];
+
+/** Returns how a batch stands whose command has ended, by how many of its rows have each word. */
+export function batchStatus(rows: Readonly<Record<string, number>>): string {
+  const word = DECISIVE.find((one) => rows[one]) ?? 'finished';
+  return word === 'waiting' ? 'STOPPED' : word.toUpperCase();
+}
+
 /** Runs that are listed at most for programs. */
 export const MAX_LISTED_RUNS = 1_000;
 

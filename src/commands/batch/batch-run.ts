@@ -38,8 +38,7 @@ export function createBatchRun(tools: BatchTools) {
   const stopWatching = AbortSignal.any([interruption.signal, log.failed, gate.givenUp]);
   // Every watched run adds a listener.
   setMaxListeners(0, stopWatching);
-  const total = () => table?.total;
-  const runner = rowRunner(tools, { isStopped, total, stopWatching, digestFile });
+  const runner = rowRunner(tools, { isStopped, stopWatching, digestFile });
 
   return {
     prepare,

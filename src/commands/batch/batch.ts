@@ -1,9 +1,11 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
+import { join, sep } from 'node:path';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { RowFiles } from '../../output-documents/row-files.js';
+import { batchStatus } from '../../outcome/outcome.js';
+import { commonFolder, type RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
@@ -126,6 +128,7 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
+  const recorded = { id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;
   let hasNoRow = false;
@@ -138,6 +141,10 @@ async function sendRows(
       if (file?.isDefault)
         reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
       await validateDecisions(plan, log, file);
+      const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
+      const rows = { waiting: table.total };
+      const begun = { ...recorded, workflow: plan.workflowId, inputs: [], status: 'RUNNING', label, rows };
+      session.history.recordTrigger({ ...begun, results: file?.path });
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }
@@ -163,6 +170,11 @@ async function sendRows(
     change: flags.retryFailed === undefined ? '' : ', without --retry-failed',
     isLimited: unsent > 0,
   });
+  if (table !== undefined) {
+    const { gone, ...rows } = Object.fromEntries(summary.counts);
+    const ended = { ...recorded, status: batchStatus(rows), rows };
+    session.history.recordStatus(ended, { isNew: true, isEnd: true });
+  }
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;

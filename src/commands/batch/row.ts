@@ -46,8 +46,6 @@ export interface RowResult {
 interface RunnerOptions {
   /** Returns whether no further request may be completed. */
   isStopped: () => boolean;
-  /** Returns the number of rows. */
-  total: () => number | undefined;
   /** Ends the watching of runs: a signal arrived, or the log cannot be written. */
   stopWatching: AbortSignal;
   digestFile: DigestFile;
@@ -59,7 +57,7 @@ const HELD_BACK = new Error('the batch stopped before this row was sent');
 /** Returns what sends and watches rows. */
 export function rowRunner(
   { plan, session, log, gate, files }: BatchTools,
-  { isStopped, total, stopWatching, digestFile }: RunnerOptions,
+  { isStopped, stopWatching, digestFile }: RunnerOptions,
 ) {
   const { context, interruption, reporter, service, history } = session;
   const { secrets } = context;
@@ -190,9 +188,8 @@ export function rowRunner(
     secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    const batch = Buffer.from(log.recorded.salt).toString('hex');
     const run = { id, workflow: workflowId, baseUrl, inputs, status, label, version };
-    history.recordTrigger({ ...run, batch, results: plan.results?.path, rows: total() });
+    history.recordTrigger({ ...run, batch: log.recorded.batch });
   }
 }
 

@@ -7,9 +7,10 @@ export const HISTORY: CommandEntry = {
   help: `
 In wfr status and wfr watch, the beginning of an id stands for it, @last for the
 latest run at the current service, and @last:<workflow> for that of a workflow.
-Without --status, the runs of a batch share a line, which counts its rows. A run
-has a duration if wfr saw it end. The history is in $XDG_STATE_HOME/wfr or
-~/.local/state/wfr; WFR_HISTORY=0 turns it off.
+Without --status, a batch is one line, with its rows as its last command left
+them; wfr results takes its id. A run has a duration if wfr saw it end. The
+history is in $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it
+off.
 
 Examples:
   wfr history --status failed

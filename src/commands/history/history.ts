@@ -4,21 +4,23 @@ import { resolveRunPages, type ServiceSources, settingValues } from '../../confi
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { type History, idShortener, openHistory, type PastRun } from '../../history/history.js';
-import { tableOf } from '../../outcome/outcome.js';
+import { type History, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import { isFile, shownPath } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
+import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
-import { wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
   type Layout,
+  type NextStep,
   openLayout,
+  PLAIN,
   type PresentationFlags,
   statusPaint,
+  stepLines,
+  wordPaint,
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
 import { type Column, layOutTable, runName } from '../../view/table.js';
@@ -30,11 +32,8 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
   workflow?: string;
 }
 
-/** What a line shows: a run, or a batch, which has no id, and how many of its rows have finished. */
-type Line = PastRun & { finished?: string };
-
-/** A line, with the name of its workflow in the profile. */
-type ListedRun = Line & { workflowName: string | undefined; page: string | undefined };
+/** A run or a batch, with the name of its workflow in the profile. */
+type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
 
 /** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
@@ -42,88 +41,62 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const { quiet } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);
   const log = openHistory(context);
-  const known = await log.readRuns();
+  const recorded = await log.readAll();
+  const known = recorded.filter((one) => !isBatch(one));
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),
     limit: () => parseLimit(flags.limit),
     status: () => parseStatus(flags.status, known),
     workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),
   });
-  const wanted = known.filter(
+  const nameOf = workflowNames(profile);
+  const isText = format === 'text';
+  // Who selects runs by their status wants to see each of them.
+  const listed = isText && status === undefined ? withoutRows(recorded) : known;
+  const all = listed.filter(
     (run) =>
       (status === undefined || statusOf(run).toLowerCase() === status) &&
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
-  const nameOf = workflowNames(profile);
-  const isText = format === 'text';
-  // Who selects runs by their status wants to see each of them.
-  const all = isText && status === undefined ? groupByBatch(wanted).map(lineOf) : wanted;
   const runs = all.slice(0, limit).map((run): ListedRun => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
   const layout = await openLayout(flags.color, context);
-  // No other run in the whole history has the same beginning.
-  const shorten = idShortener(known.map(({ id }) => id));
+  // Nothing else in the whole history has the same beginning.
+  const shorten = idShortener(recorded.map(({ id }) => id));
   const text = isText && runs.length > 0 ? [formatRuns(runs, shorten, layout, context)] : [];
   for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
-  const lines: string[] = [];
-  const note = (text: string, commands: readonly string[] = []) =>
-    // A command stays one line, to be pasted.
-    lines.push(...wrapLines([text], stderr.columns), ...commands.map((command) => `  ${command}`));
-  if (runs.length === 0 && !context.errorsAsData) note(await emptyText(log, known.length));
+  const notes: NextStep[] = [];
+  if (runs.length === 0 && !context.errorsAsData) notes.push({ text: await emptyText(log, recorded.length) });
   if (isText && !quiet) {
     const noun = all.some(isBatch) ? 'runs and batches' : 'runs';
     if (runs.length < all.length)
-      note(`${runs.length} of ${all.length} ${noun}; to list all, add --limit ${all.length}`);
-    const ofBatches = await resultsCommands(runs, context);
-    if (ofBatches.length > 0) note('To list the rows of a batch, and how to continue:', ofBatches);
-    const ofRuns = statusCommands(runs, shorten, { flags, profile, context });
-    if (ofRuns.length > 0) note('As last recorded; to ask the service:', ofRuns);
+      notes.push({ text: `${runs.length} of ${all.length} ${noun}; to list all, add --limit ${all.length}` });
+    const batch = runs.find(({ results }) => results !== undefined);
+    if (batch !== undefined)
+      notes.push({
+        text: 'To list the rows of a batch, and how to continue',
+        command: `wfr results ${shorten(batch.id)}`,
+      });
+    const command = statusCommand(runs, shorten, { flags, profile, context });
+    if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
   }
-  for (const line of lines) await stderr.write(`${line}\n`);
+  for (const line of notes.flatMap((note) => stepLines(note, PLAIN, stderr.columns)))
+    await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
-/** Runs that share a line, the latest first. */
-type Group = [PastRun, ...PastRun[]];
-
-/** Returns the runs in groups: those of a batch are one. */
-function groupByBatch(runs: readonly PastRun[]): Group[] {
-  const groups = new Map<string | PastRun, Group>();
-  for (const run of runs) {
-    const key = run.batch ?? run;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [run]);
-    else group.push(run);
-  }
-  return [...groups.values()];
+/** Returns the records without the runs of batches, which have a line of their own, with the version of their workflow. */
+function withoutRows(recorded: readonly PastRun[]): PastRun[] {
+  const versions = new Map(recorded.map(({ batch, version }) => [batch, version]));
+  const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
+  return recorded
+    .filter(({ batch = '' }) => !batches.has(batch))
+    .map((one) => (isBatch(one) ? { ...one, version: versions.get(one.id) } : one));
 }
 
-/** Returns what a line shows: of a batch, the time and the status of all its runs; that of one row is shown as its run. */
-function lineOf(group: Group): Line {
-  const [latest] = group;
-  if (group.length === 1 && (latest.rows ?? 1) === 1) return latest;
-  // A row that was sent again counts once.
-  const sent = [...new Map(group.toReversed().map((run) => [run.label, run])).values()];
-  const others = sent.filter(({ status }) => status !== 'FINISHED');
-  const [{ status } = latest] = others;
-  const { label = '', rows = sent.length } = latest;
-  const { triggered } = group.at(-1) ?? latest;
-  return {
-    ...latest,
-    id: '',
-    triggered,
-    status: others.some(isOpen) ? 'RUNNING' : status,
-    finished: `${sent.length - others.length}/${rows}`,
-    label: tableOf(label).slice(0, -1) || label.replace(/[^/\\]*$/, ''),
-    // The time between its commands would count.
-    ended: '',
-  };
-}
-
-const isBatch = ({ finished }: Line) => finished !== undefined;
-const isOpen = ({ status }: Line) => !hasEndedStatus(status);
+const isOpen = ({ status }: PastRun) => !hasEndedStatus(status);
 
 function parseLimit(raw = '20'): number {
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
@@ -164,14 +137,14 @@ function* formatData(
 const MAX_NAMED = 10;
 
 /** Returns the command that shows the first runs that may have ended since, all at one service, if there are any. */
-function statusCommands(
+function statusCommand(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
-): string[] {
+): string | undefined {
   const open = runs.filter((run) => !isBatch(run) && isOpen(run));
   const [first] = open;
-  if (first === undefined) return [];
+  if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
   const named = ids.slice(0, MAX_NAMED);
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
@@ -179,19 +152,7 @@ function statusCommands(
   const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
   const baseUrl = isElsewhere ? first.baseUrl : undefined;
   const flags = toArgs({ profile: name, baseUrl });
-  return [commandOfRuns('status', flags, named, context.platform)];
-}
-
-/** Batches whose command is listed at most. */
-const MAX_BATCHES = 3;
-
-/** Returns the commands that list the rows of the latest batches whose results files exist. */
-async function resultsCommands(runs: readonly ListedRun[], { cwd, platform }: Context): Promise<string[]> {
-  const commands: string[] = [];
-  for (const path of new Set(runs.filter(isBatch).map(({ results = '' }) => results)))
-    if (commands.length < MAX_BATCHES && (await isFile(path)))
-      commands.push(commandOfRuns('results', [], [shownPath(path, cwd)], platform));
-  return commands;
+  return commandOfRuns('status', flags, named, context.platform);
 }
 
 /** The columns that a service and the gap before it usually take. */
@@ -209,18 +170,21 @@ function formatRuns(
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   const room = layout.width - (hasServices ? SERVICE_WIDTH : 0);
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: (run) => (isBatch(run) ? 'batch' : cell(shorten(run.id))) },
+    { header: 'ID', text: (run) => cell(shorten(run.id)) },
     {
       header: 'STATUS',
       text: (run) => cell(statusOf(run)),
-      paint: ({ status }) => statusPaint(status, layout.style),
+      paint: (run) =>
+        isBatch(run)
+          ? wordPaint(statusOf(run).toLowerCase(), layout.style)
+          : statusPaint(run.status, layout.style),
     },
-    { header: 'FINISHED', text: ({ finished = '' }) => finished, isOptional: true },
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
       isCutAtStart: runs.some(({ label }) => label),
     },
+    { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
     {
@@ -230,6 +194,16 @@ function formatRuns(
     },
   ];
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;
+}
+
+/** Returns how many rows of a batch have finished, of how many, and how many have each other state; those of one that runs are counted alone. */
+function rowsText({ rows, ended }: PastRun): string {
+  if (rows === undefined) return '';
+  const { finished = 0, ...others } = rows;
+  const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
+  if (!ended) return pluralize(total, 'row');
+  const rest = Object.entries(others).map(([word, count]) => `, ${formatCount(count)} ${word}`);
+  return `${formatCount(finished)}/${formatCount(total)}${rest.join('')}`;
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

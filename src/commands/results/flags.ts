@@ -17,7 +17,7 @@ Examples:
   define(command) {
     command
       .description('Join and summarize the results files of batches, and check that they are complete.')
-      .argument('<file...>', 'results files of wfr batch')
+      .argument('<file...>', 'results files of wfr batch, or ids of batches in the history')
       .optionsGroup('Output:')
       .addOption(
         common('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)'),

@@ -2,13 +2,14 @@
 
 import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
+import { findByStart, isBatch, isShortId, openHistory } from '../../history/history.js';
 import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
@@ -44,7 +45,8 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, P
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async ({ reports, interruption }) => {
-    const names = [...new Set(await expandPatterns(patterns, context))];
+    const named = await Promise.all(patterns.map((text) => resultsFileOf(text, context)));
+    const names = [...new Set(await expandPatterns(named, context))];
     const files = names.map((name) => ({ name, path: resolvePath(name, context) }));
     const plan = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
@@ -117,6 +119,24 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     await printErrors(failures, flags.color, context);
     return { runs, period: joined.period, exit, failure: failures[0], rows };
   });
+}
+
+/**
+ * Returns the results file of the batch whose id in the history begins so; the text itself if it is none, or a file has this
+ * name. Throws UsageError for several batches, and for one without a file.
+ */
+async function resultsFileOf(text: string, context: Context): Promise<string> {
+  if (!isShortId(text) || (await isFile(resolvePath(text, context)))) return text;
+  const batches = (await openHistory(context).readAll()).filter(isBatch);
+  const ids = findByStart(
+    text,
+    batches.map(({ id }) => id),
+  );
+  const [batch, ...others] = batches.filter(({ id }) => ids.includes(id));
+  if (batch === undefined) return text;
+  if (others.length > 0) throw new UsageError(`${text}: several batches of the history begin with it`);
+  if (batch.results === undefined) throw new UsageError(`${text}: this batch wrote its results to stdout`);
+  return shownPath(batch.results, context.cwd);
 }
 
 /** Throws UsageError for an unknown format, or one that cannot be printed. */

@@ -9,6 +9,7 @@ import {
   findByStart,
   type History,
   idShortener,
+  isBatch,
   isShortId,
   openHistory,
   type PastRun,
@@ -71,7 +72,9 @@ async function resolvePastRuns(
 ) {
   if (!raw.some((text) => text.startsWith('@') || isShortId(text)))
     return { ids: [...raw], notes: [], warnings: [] };
-  const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
+  const recorded = (await history.readAll()).filter((run) => run.baseUrl === baseUrl.href);
+  const batches = recorded.filter(isBatch).map(({ id }) => id);
+  const runs = recorded.filter((run) => !isBatch(run));
   const problems: string[] = [];
   const notes: string[] = [];
   const warnings: string[] = [];
@@ -88,6 +91,8 @@ async function resolvePastRuns(
     }
     if (word !== undefined && id === text)
       problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
+    if (found.length === 0 && findByStart(text, batches).length > 0)
+      problems.push(`${text}: is a batch, not a run; wfr results ${text} lists its rows`);
     // The lines of several runs have their ids.
     if (raw.length === 1 && id !== text) notes.push(`${text} is run ${id}`);
     return id;

@@ -30,6 +30,8 @@ export function createRecordedRows() {
   const recorded = {
     /** The key of the digests. */
     salt: new Uint8Array() as Uint8Array,
+    /** The same as a UUID, by which the history knows the batch. */
+    batch: '',
     /** By row, as the event `recorded` has them. */
     keys: createDigestList(),
     written: createDigestList(),
@@ -52,6 +54,7 @@ export function createRecordedRows() {
       switch (event.event) {
         case 'batch':
           recorded.salt = Buffer.from(event.rowSalt ?? '', 'hex');
+          recorded.batch = (event.rowSalt ?? '').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
           return;
         case 'recorded': {
           const { row, key, written, place, label } = event;

@@ -92,7 +92,7 @@ describe('history: recording and listing runs', () => {
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
       stderr: expect.stringMatching(
-        /^20 of 22 runs; to list all, add --limit 22\nAs last recorded; .*\n {2}wfr status( [0-9a-f]{8}){10}\n$/,
+        /^20 of 22 runs; to list all, add --limit 22\nAs last recorded; .*: wfr status( [0-9a-f]{8}){10}\n$/,
       ),
       exitCode: 0,
     });
@@ -118,55 +118,87 @@ describe('history: recording and listing runs', () => {
     expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
   });
 
-  test('history: the rows of the three latest batches are listed by commands, where their results files still exist', async () => {
+  /** Returns a batch of two rows that fail, and the line that the history has of the latest one. */
+  async function startHistoryBatch() {
     const { env, clock, file } = await startHistorySandbox();
     const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n', 'other/x': '' });
     const wfr = (...args: string[]) => runCli(args, { env, clock, cwd });
-    const batch = (results: string) => wfr('batch', FAILING, '--rows', 'rows.csv', '--results', results);
-    const commands = async (where = cwd) =>
-      (await runCli(['history'], { env, clock, cwd: where })).stderr.split('\n').slice(0, -1);
-    for (const name of ['a.jsonl', 'b c.jsonl', 'gone.jsonl', 'd.jsonl']) await batch(name);
-    for (const name of ['gone.jsonl', 'd.jsonl']) rmSync(join(cwd, name));
-    for (const name of ['d.jsonl', '-e.jsonl']) await batch(name);
-    const [first] = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-    expect(JSON.parse(first ?? '')).toMatchObject({ results: join(cwd, 'a.jsonl') });
-    const head = 'To list the rows of a batch, and how to continue:';
-    expect(await commands()).toEqual([
-      ...[head, '  wfr results -- -e.jsonl', '  wfr results d.jsonl', "  wfr results 'b c.jsonl'"],
-    ]);
-    expect(await commands(join(cwd, 'other'))).toContain('  wfr results ../d.jsonl');
-    // Of both ways to write it, the shorter one.
-    const deep = join(folderWith({ 'a/b/c/d/e/f/g/h/x': '' }), 'a/b/c/d/e/f/g/h');
-    expect(await commands(deep)).toContain(`  wfr results ${join(cwd, 'd.jsonl')}`);
-    expect((await wfr('history', '-q')).stderr).toBe('');
-    expect((await wfr('history', '--status', 'FAILED')).stderr).toBe('');
+    const batch = (...flags: string[]) => wfr('batch', FAILING, '--rows', 'rows.csv', ...flags);
+    const latest = async () => {
+      const { stdout } = await wfr('history', '-n', '1');
+      const [, id = '', line = ''] = /\n([0-9a-f]{8}) +(.*)\n$/.exec(stdout) ?? [];
+      return { id, line: line.replace(/ +/g, ' ') };
+    };
+    return { env, clock, cwd, file, wfr, batch, latest };
+  }
+
+  test('history: a batch is listed with its rows as its last command left them, also without any run', async () => {
+    const { wfr, batch, latest, file } = await startHistoryBatch();
+    await batch('--results', 'a.jsonl', '--limit', '1');
+    const first = await latest();
+    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed, 1 waiting 2.0s 2s');
+    await batch('--results', 'a.jsonl');
+    expect(await latest()).toEqual({
+      id: first.id,
+      line: 'FAILED failing v1: rows.csv 0/2, 2 failed 2.0s 2s',
+    });
+    await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
+    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv 0\/2, 2 rejected \S+ now$/);
+    expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
+    expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
 
-  test('history: a token in the name of a results file is neither recorded nor printed', async () => {
-    const { env, clock, file } = await startHistorySandbox();
-    const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n' });
-    const batch = (name: string) => ['batch', FAILING, '--rows', 'rows.csv', '--results', name];
-    await runCli(batch(`${env.WFR_TOKEN}.jsonl`), { env, clock, cwd });
+  test('history: a folder is named as it was written, and has its files as rows', async () => {
+    const { env, clock, latest } = await startHistoryBatch();
+    const cwd = folderWith({ 'scans/a.pdf': '%PDF-1.7 a', 'scans/b.pdf': '%PDF-1.7 b' });
+    for (const files of ['scans', 'scans/*.pdf'])
+      await runCli(['batch', INVOICE, '--each', 'invoice', files, '-i', 'customer=A'], { env, clock, cwd });
+    expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ 2\/2 /);
+  });
+
+  test('results: the id of a batch in the history stands for its results file, in any folder', async () => {
+    const { env, clock, cwd, wfr, batch, latest } = await startHistoryBatch();
+    await batch('--results', 'a b.jsonl');
+    const { id } = await latest();
+    const { stdout, stderr } = await wfr('history');
+    expect({ stdout, stderr }).toEqual({
+      stdout: expect.stringContaining(id),
+      stderr: `To list the rows of a batch, and how to continue: wfr results ${id}\n`,
+    });
+    for (const folder of [cwd, join(cwd, 'other')]) {
+      const results = await runCli(['results', id.toUpperCase()], { env, clock, cwd: folder });
+      expect(results).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('2 rows: 2 failed') });
+    }
+    renameSync(join(cwd, 'a b.jsonl'), join(cwd, id));
+    expect((await wfr('results', id)).stdout).toContain('2 rows: 2 failed');
+    rmSync(join(cwd, id));
+    expect(await wfr('results', id)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('a b.jsonl: no such file (ENOENT)'),
+    });
+    await batch('--results', '-');
+    expect(await wfr('results', (await latest()).id)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(': this batch wrote its results to stdout\n'),
+    });
+  });
+
+  test('status and watch: the id of a batch is no run, and the error names the command for its rows', async () => {
+    const { wfr, batch, latest } = await startHistoryBatch();
+    await batch('--results', 'a.jsonl');
+    const { id } = await latest();
+    for (const command of ['status', 'watch']) {
+      const { stdout, stderr, exitCode } = await wfr(command, id);
+      expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+      expect(stderr).toContain(`${id}: is a batch, not a run; wfr results ${id} lists its rows\n`);
+    }
+  });
+
+  test('history: a token in the name of a results file is not recorded', async () => {
+    const { env, file, batch } = await startHistoryBatch();
+    await batch('--results', `${env.WFR_TOKEN}.jsonl`);
     expect(readFileSync(file, 'utf8')).toContain('.jsonl"');
     expect(readFileSync(file, 'utf8')).not.toContain(env.WFR_TOKEN);
-    await runCli(batch('a-later-token.jsonl'), { env, clock, cwd });
-    const later = { ...env, WFR_TOKEN: 'a-later-token' };
-    const { stderr } = await runCli(['history'], { env: later, clock, cwd });
-    expect(stderr).toBe(
-      'To list the rows of a batch, and how to continue:\n  wfr results (the token).jsonl\n',
-    );
-  });
-
-  test('history: the command for a batch names its results file where it was last', async () => {
-    const { env, clock } = await startHistorySandbox();
-    const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n' });
-    const wfr = (...args: string[]) => runCli(args, { env, clock, cwd });
-    await wfr('batch', FAILING, '--rows', 'rows.csv', '--results', 'old.jsonl', '--limit', '1');
-    renameSync(join(cwd, 'old.jsonl'), join(cwd, 'new.jsonl'));
-    await wfr('batch', FAILING, '--rows', 'rows.csv', '--results', 'new.jsonl');
-    const { stdout, stderr } = await wfr('history');
-    expect(stdout).toMatch(/^batch {2}FAILED {2}0\/2 .* 4s$/m);
-    expect(stderr).toBe('To list the rows of a batch, and how to continue:\n  wfr results new.jsonl\n');
   });
 
   test('history: a --limit that is not a number exits 2', async () => {

@@ -172,73 +172,70 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
-  test('those of a batch share a line with the status of all, unless --status selects them or the output is data', async () => {
-    const row = (start: string, label: string, status: string, batch?: string, more = {}) => {
-      return { id: uuid(start), status, label, ...(batch && { batch }), ...more };
+  const BATCH = {
+    id: uuid('e0fa8c1e'),
+    status: 'RUNNING',
+    label: 'rows.csv',
+    inputs: [],
+    results: '/tmp/rows.jsonl',
+    rows: { waiting: 1_200 },
+  };
+  const row = (start: string, line: number, batch = BATCH.id) => {
+    return { id: uuid(start), status: 'FINISHED', label: `rows.csv:${line}`, batch };
+  };
+
+  test('the runs of a batch share its line, unless --status selects them or the output is data', async () => {
+    const rows = { finished: 1_198, failed: 1, gone: '', waiting: 1 };
+    const ended = {
+      id: BATCH.id,
+      triggered: undefined,
+      status: 'STOPPED',
+      ended: '2026-01-02T03:04:35.000Z',
     };
-    const ended = (seconds: number) => ({ ended: new Date(NOW + 1_000 * seconds).toISOString() });
     const { list, history } = past([
-      row('10fa8c1e', 'rows.csv:2 (ACME)', 'FINISHED', 'a', { ago: 60_000, ...ended(5) }),
-      row('20fa8c1e', 'rows.csv:3', 'FAILED', 'a', ended(30)),
-      row('30fa8c1e', 'rows.csv:2', 'FINISHED'),
-      row('40fa8c1e', 'rows.csv:4', 'FINISHED', 'a', ended(9)),
-      row('50fa8c1e', 'rows.csv:2', 'FINISHED', 'b'),
-      row('60fa8c1e', 'rows.csv:5', 'FINISHED', 'a', { rows: 6 }),
-      row('c0fa8c1e', 'rows.csv:5', 'FINISHED', 'a', { rows: '6' }),
-      row('70fa8c1e', 'scans/a.pdf', 'FINISHED', 'c', ended(1)),
-      row('80fa8c1e', 'scans/b.pdf', 'RUNNING', 'c'),
-      row('b0fa8c1e', 'scans/c.pdf', 'FAILED', 'c'),
-      row('90fa8c1e', 'a.pdf', 'FINISHED', 'd'),
-      row('a0fa8c1e', 'b.pdf', 'FINISHED', 'd'),
+      { id: uuid('10fa8c1e'), status: 'FINISHED' },
+      { ...BATCH, ago: 60_000 },
+      row('20fa8c1e', 2),
+      row('30fa8c1e', 3),
+      row('40fa8c1e', 2, 'of another history'),
+      { ...ended, rows },
+      { ...ended, rows: { finished: 1_198, failed: 1, waiting: 1 } },
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS    FINISHED  NAME                 AGE',
-      'batch     FINISHED  2/2       invoice              now',
-      'batch     RUNNING   1/3       invoice: scans/      now',
-      'batch     FAILED    3/6       invoice: rows.csv    1m',
-      '50fa8c1e  FINISHED            invoice: rows.csv:2  now',
-      '30fa8c1e  FINISHED            invoice: rows.csv:2  now',
+      'ID        STATUS    NAME                 ROWS                              DURATION  AGE',
+      '40fa8c1e  FINISHED  invoice: rows.csv:2                                              now',
+      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed, 1 waiting  1m 30s    1m',
+      '10fa8c1e  FINISHED  invoice                                                          now',
     ]);
-    expect((await history()).stderr).toBe('');
-    expect(await list('--limit', '2')).toHaveLength(3);
-    expect((await history(['--limit', '2'])).stderr).toMatch(
-      /^2 of 5 runs and batches; to list all, add --limit 5\n/,
-    );
-    expect(await list('--status', 'finished')).toHaveLength(9);
-    expect(await list('-o', 'id')).toHaveLength(11);
+    const { stderr } = await history(['--limit', '2']);
+    expect(linesOf(stderr)).toEqual([
+      '2 of 3 runs and batches; to list all, add --limit 3',
+      'To list the rows of a batch, and how to continue: wfr results e0fa8c1e',
+    ]);
+    expect((await history(['-q'])).stderr).toBe('');
+    const runs = ['40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'].map(uuid);
+    expect(await list('-o', 'id')).toEqual(runs);
+    expect(await list('-o', 'id', '--status', 'finished')).toEqual(runs);
+    expect(await list('--status', 'finished')).toHaveLength(5);
+    expect(await list('--workflow', OTHER)).toEqual(['']);
   });
 
-  test('a row of a batch that was sent again counts once, as it is now', async () => {
-    const run = (start: string, row: number, status: string) => {
-      return { id: uuid(start), status, label: `rows.csv:${row}`, batch: 'a' };
-    };
-    const failed = [run('10fa8c1e', 2, 'FAILED'), run('20fa8c1e', 3, 'FAILED')];
-    const { list } = past([...failed, run('30fa8c1e', 3, 'FINISHED')]);
-    expect(await list()).toContain('batch  FAILED  1/2       invoice: rows.csv  now');
-  });
-
-  test('a batch of which one run was created is a batch, and one of a single row is its run', async () => {
-    const run = { status: 'RUNNING', label: 'rows.csv:2' };
-    const { list, history } = past([
-      { id: uuid('10fa8c1e'), ...run, batch: 'a', rows: 7 },
-      { id: uuid('20fa8c1e'), ...run, batch: 'b', rows: 1 },
+  test('a batch whose command has not ended is running, and the latest that began is first', async () => {
+    const { list } = past([
+      BATCH,
+      { ...BATCH, id: uuid('f0fa8c1e'), workflow: OTHER, rows: { waiting: 1 } },
+      BATCH,
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS   FINISHED  NAME                 AGE',
-      '20fa8c1e  RUNNING            invoice: rows.csv:2  now',
-      'batch     RUNNING  0/7       invoice: rows.csv    now',
+      'ID        STATUS   NAME                 ROWS        AGE',
+      'e0fa8c1e  RUNNING  invoice: rows.csv    1,200 rows  now',
+      'f0fa8c1e  RUNNING  f7a1c2d3…: rows.csv  1 row       now',
     ]);
-    expect((await history(['--limit', '1'])).stderr).toContain('1 of 2 runs and batches; ');
   });
 
-  test('a batch of which no run has ended is running, and a window of 40 columns has the name of its table', async () => {
-    const { history, list } = past([
-      { id: uuid('10fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:2', batch: 'a' },
-      { id: uuid('20fa8c1e'), status: 'PENDING', label: 'customers-of-may.csv:3', batch: 'a' },
-    ]);
-    expect(await list()).toContain('batch  RUNNING  0/2       invoice: customers-of-may.csv  now');
-    const { stdout } = await history([], { stdoutTerminal: 40 });
-    expect(stripVTControlCharacters(stdout)).toContain('batch  RUNNING  customers-of-may.csv');
+  test('in a window of 40 columns, a batch has the name of its table', async () => {
+    const { stdout } = await past([BATCH]).history([], { stdoutTerminal: 40 });
+    expect(stripVTControlCharacters(stdout)).toContain('e0fa8c1e  RUNNING  rows.csv');
   });
 
   const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
@@ -262,7 +259,7 @@ describe('history: the runs that are listed', () => {
 
   test('a status that is not final is said to be as last recorded', async () => {
     const note = (flags = '') =>
-      `As last recorded; to ask the service:\n  wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
+      `As last recorded; to ask the service: wfr status ${flags}order-1 40fa8c1e 30fa8c1e\n`;
     const { history } = past(RUNS);
     expect((await history()).stderr).toBe(note());
     expect((await history(['--profile', 'p'])).stderr).toBe(note('--profile p '));
