@@ -12,9 +12,8 @@ export const RUN: CommandEntry = {
   name: 'run',
   summary: 'trigger a run, wait for it to end, print its output',
   help: `
-An input is name=text, name:=json, name@document, name@=textfile or
-name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
-is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
+The output is printed as JSON once the run is FINISHED. The exit code tells how
+it ended; see wfr help exit-codes.
 
 With --once, the same command continues after any interruption and triggers no
 second run. If it says that one may exist, look in the service, then add --adopt
@@ -28,7 +27,10 @@ Examples:
     command
       .description('Trigger a run of a workflow, wait for it to end, and print its output.')
       .argument('<workflow>', 'UUID, URL or configured name of the workflow')
-      .argument('[input...]', 'inputs, such as name=text or name@document')
+      .argument(
+        '[input...]',
+        'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile; see wfr help inputs',
+      )
       .addOption(
         new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(collect),
       )
