@@ -14,7 +14,7 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
 import { writtenTable } from '../../table/table.js';
-import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -237,8 +237,9 @@ function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummar
   const summary = summarize(rows, { total: known, notes, isOnce, same, isLimited, results });
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
-  const fact = `began ${formatUtc(startedAt)}, last change ${formatDuration(durationMs)} later`;
-  return { ...summary, fact };
+  const [begin, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
+  const day = begin.slice(0, 'yyyy-mm-dd '.length);
+  return { ...summary, fact: `${begin.replace(' UTC', '')} to ${end.replace(day, '')}` };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

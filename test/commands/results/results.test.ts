@@ -1,5 +1,5 @@
 /** `wfr results`: the summary of a results file, and its reports. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
@@ -133,7 +133,7 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished; began 2026-05-06 07:08:09 UTC, last change 25s later\n';
+    const line = '2 rows: 2 finished; 2026-05-06 07:08:09 to 07:08:34 UTC\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
@@ -147,6 +147,10 @@ describe('results', () => {
       '<testcase name="t.csv:3" classname="w" time="4.000"/>',
     ]);
     expect(junit).toContain('<system-out>t.csv:2: run run-1\nt.csv:3: run run-2\n</system-out>');
+    const file = join(cwd, 'out.jsonl');
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01'));
+    const later = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(later.stdout).toContain('; 2026-05-06 07:08:09 to 2026-05-07 00:00:01 UTC\n');
   });
 
   test('results --report junit: rows with the same label have distinct names', async () => {
