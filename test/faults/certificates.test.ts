@@ -207,6 +207,15 @@ describe.each(['TLSv1.3', 'TLSv1.2'] as const)(
   },
 );
 
+test('run: a proxy that demands a client certificate is not given that of the service', async () => {
+  const service = await scriptedService(acceptThenShow(aFinishedRun()), { tls: certificate('good') });
+  const proxy = await startProxy({ tls: { ...certificate('good'), ...DEMANDING } });
+  const baseUrl = `https://service.test:${service.port}`;
+  const { env } = withProfile(baseUrl, CLIENT);
+  const { exitCode } = await runCli(['run', 'w', '--no-token'], { env: { ...env, HTTPS_PROXY: proxy.url } });
+  expect({ exitCode, tunnels: proxy.tunnels }).toEqual({ exitCode: 7, tunnels: [] });
+});
+
 describe('keyFile', () => {
   const { certFile } = CLIENT;
   const encrypted = join(CERTIFICATES, 'client-encrypted.key');

@@ -327,6 +327,29 @@ describe('results of other files than those of a whole batch', () => {
     expect(results.exitCode).toBe(batch.exitCode);
   });
 
+  test('results: a command that could not read the table leaves the number of its rows', async () => {
+    const { cwd, env } = await prepare([]);
+    const args = [
+      'batch',
+      'w',
+      '--rows',
+      'rows.csv',
+      '--results',
+      'out.jsonl',
+      '--rate',
+      '0',
+      '--limit',
+      '1',
+    ];
+    for (const text of ['a\n1\n2\n3\n', 'a\n"1\n']) {
+      writeFileSync(join(cwd, 'rows.csv'), text);
+      await runCli(args, { cwd, env });
+    }
+    const { stdout } = await runCli(['results', 'out.jsonl'], { cwd, env });
+    expect(stdout).toMatch(/^3 rows: 1 finished, 2 waiting; /);
+    expect(stdout).not.toContain('number of rows is unknown');
+  });
+
   test('results: the file of one shard prints its rows, and says which shard is missing', async () => {
     const lines = [
       { ...HEAD, shard: '1/2' },

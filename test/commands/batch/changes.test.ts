@@ -84,6 +84,16 @@ async function prepareTable(rows: string, ...always: string[]) {
   return { ...service, cwd, write, run };
 }
 
+test('batch --label: rows that were named by another column are told apart by their content alone', async () => {
+  const { run, sent, write } = await prepareTable('customer,id\nACME,1\nNord,2\n');
+  expect((await run('--label', 'customer')).exitCode).toBe(0);
+  write('customer,id\nACME Ltd,1\nNord,2\n');
+  const { exitCode, stderr } = await run('--label', 'id');
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain('is new, and row 2 is gone: it may be that row, changed');
+  expect(sent).toHaveLength(2);
+});
+
 describe('batch --each: files that change', () => {
   test('batch --each: a document that was replaced is held, tomorrow too, until --send-changed sends it as a new row (fault 121)', async () => {
     const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B' });

@@ -232,6 +232,55 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     expect(triggered).toEqual([]);
   });
 
+  /** Returns a batch of one row whose last trigger is unknown: its responses one after another, each to a command with flags. */
+  async function runAttempts(attempts: readonly [flags: string[], ...responses: (Response | undefined)[]][]) {
+    const responses: (Response | undefined)[] = [];
+    const service = await startService({ post: () => responses.shift() });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
+    for (const [flags, ...given] of attempts) {
+      responses.push(...given);
+      await run(...flags);
+    }
+    const { triggered } = service;
+    expect((await run()).exitCode).toBe(6);
+    const sent = triggered.length;
+    const settled = await run('--adopt', '1=none');
+    responses.push([201, { ...aFinishedRun(), id: 'later' }]);
+    const next = await run();
+    return { settled, next, sentLater: triggered.length - sent };
+  }
+
+  const FAILED: Response = [
+    201,
+    { ...aRun({ status: 'FAILED', error: { step: 'S', message: 'm' } }), id: 'a' },
+  ];
+  const RETRIED = ['--retry-failed'];
+  test.each<[name: string, attempts: Parameters<typeof runAttempts>[0]]>([
+    ['a retry', [[[]], [RETRIED, undefined]]],
+    ['a retry that a 429 delayed', [[[]], [RETRIED, [429, {}, { 'retry-after': '0' }], undefined]]],
+    ['two retries', [[[]], [RETRIED, undefined], [['--resend-unknown'], undefined]]],
+  ])(
+    'batch: --adopt 1=none after %s leaves the run that had failed, which is not sent again',
+    async (_name, [first, ...retries]) => {
+      const { settled, next, sentLater } = await runAttempts([[first?.[0] ?? [], FAILED], ...retries]);
+      for (const { exitCode, stderr } of [settled, next]) {
+        expect(exitCode).toBe(1);
+        expect(stderr).toContain('1 row: 1 failed; ');
+      }
+      expect(sentLater).toBe(0);
+    },
+  );
+
+  test('batch: --adopt 1=none after a retry of a rejected row leaves a row that waits, and is sent', async () => {
+    const { settled, next, sentLater } = await runAttempts([
+      [[], [422, { message: 'no' }]],
+      [RETRIED, undefined],
+    ]);
+    expect(settled.stderr).toContain('1 row: 1 waiting; ');
+    expect({ exitCode: next.exitCode, sentLater }).toEqual({ exitCode: 0, sentLater: 1 });
+  });
+
   test('batch: if one of several --adopt runs cannot be read, none is recorded', async () => {
     const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
     const { run, path } = await runUnknownBatch([1, 2], 2, { get });
