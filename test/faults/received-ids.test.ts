@@ -378,22 +378,6 @@ test('batch: a row with a candidate id is accepted once a GET confirms it', asyn
   expect(readFileSync(join(cwd, 'results.jsonl'), 'utf8')).toMatch(/"accepted".*"id":"run-1"/);
 });
 
-test('batch: the token in a candidate id is not recorded', async () => {
-  const service = await scriptedService(async (request, reply) => {
-    await request.body();
-    if (request.method === 'POST') cutOff('{"id":"run-of-the-token","status":')(request, reply);
-    else notFound(request, reply);
-  });
-  const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'rows.csv'), 'a\n1\n');
-  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'of-the-token' };
-  const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'results.jsonl'];
-  expect((await runCli(args, { cwd, env, clock: new VirtualClock() })).exitCode).toBe(6);
-  const recorded = readFileSync(join(cwd, 'results.jsonl'), 'utf8');
-  expect(recorded).toContain('"candidateId":"run-(the token)"');
-  expect(recorded).not.toContain('of-the-token');
-});
-
 describe('run: a response with a content coding', () => {
   test('run: a gzip response that expands to more than 512 MiB exits 6', async () => {
     // 600 MiB of spaces, in members of 1 MiB each.

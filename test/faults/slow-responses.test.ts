@@ -126,6 +126,27 @@ test.each([
   expect(recorded()).toMatch(/"accepted".*"id":"run-1"/);
 });
 
+test('batch: the token in the id of a response that has not ended is not recorded', async () => {
+  const cwd = temporaryFolder();
+  tableOf(cwd);
+  const recorded = () => readFileSync(join(cwd, 'file.jsonl'), 'utf8');
+  let before = '';
+  const { baseUrl } = await serve(async (_request, { raw, socket }) => {
+    raw(`${HEAD}content-length: 1000\r\n\r\n{"id":"run-of-the-token","x`);
+    while (!recorded().includes('"unknown"')) await setImmediate();
+    before = recorded();
+    socket.destroy();
+  });
+  const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'of-the-token' };
+  await runCli(['batch', 'w', '--rows', 'rows.csv', '--results', 'file.jsonl'], {
+    cwd,
+    env,
+    clock: new AutoAdvancingClock(),
+  });
+  expect(before).toContain('"candidateId":"run-(the token)"');
+  expect(recorded()).not.toContain('of-the-token');
+});
+
 test('run --once: an id that was read before a signal is named by the next command (fault 116)', async () => {
   const cwd = temporaryFolder();
   const { baseUrl } = await serve((_request, { raw }) =>
