@@ -9,18 +9,22 @@ function shownLength(text: string): number {
 /** Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`: they are copied whole. */
 const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?) /;
 
-/** Wraps a text into lines of at most `width` characters, the first of `first`; a longer word is a line of its own. */
+/**
+ * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is
+ * a line of its own.
+ */
 export function wrap(text: string, width: number, first = width): string[] {
   const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(BREAK)) {
+  let [line] = /^ */.exec(text) as [string];
+  for (const word of text.trimStart().split(BREAK)) {
     // A CI log would execute a line that begins with :: as a command.
     const room = lines.length === 0 ? first : width;
-    if (line !== '' && shownLength(line) + 1 + shownLength(word) > room && !word.startsWith('::')) {
+    const isEmpty = line.trim() === '';
+    if (!isEmpty && shownLength(line) + 1 + shownLength(word) > room && !word.startsWith('::')) {
       lines.push(line);
       line = word;
     } else {
-      line = line === '' ? word : `${line} ${word}`;
+      line += isEmpty ? word : ` ${word}`;
     }
   }
   return [...lines, line];

@@ -64,11 +64,12 @@ describe('status', () => {
 
   test('status: a FAILED run is printed with its step and message, and exits 0', async () => {
     const { stdout, exitCode } = await status(
-      showRun({ status: 'FAILED', error: { message: 'm', step: 's' } }),
+      showRun({ status: 'FAILED', error: { message: 'm\n  File "a.py"', step: 's' } }),
       ['run-1'],
     );
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('failed at  s\nmessage    m\n');
+    // The lines of a traceback are indented.
+    expect(stdout).toContain('failed at  s\nmessage    m\n             File "a.py"\n');
   });
 
   test('status: a run of the history has the name of its workflow, or its id', async () => {
