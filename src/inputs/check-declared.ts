@@ -101,7 +101,7 @@ function describeFix(
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
   const { type } = parameter;
-  if (item === undefined) return type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  if (item === undefined) return type === 'document' ? 'write {"$document": "scan.pdf"}' : undefined;
   const { separator, value } = item;
   const isOfType = type === 'document' ? value !== '' : typeOf(parseJson(value)) === type;
   const isKept = separator === '=' && isOfType && value.length <= MAX_QUOTED;

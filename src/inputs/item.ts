@@ -157,7 +157,7 @@ export function parseCell({ name, separator, mediaType }: ColumnHeader, value: s
 /** An example of each type: the separator, and a value. */
 const EXAMPLES: Readonly<Record<ParameterType, readonly [separator: string, value: string]>> = {
   string: ['=', 'text'],
-  document: ['@', 'document.pdf'],
+  document: ['@', 'scan.pdf'],
   number: [':=', '1'],
   boolean: [':=', 'true'],
   object: [':=', '{}'],

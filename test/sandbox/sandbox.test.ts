@@ -206,7 +206,7 @@ describe('wfr sandbox', () => {
     expect(commands.length).toBe(5);
     const world = await startTestSandbox();
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'document.pdf'), 'x');
+    writeFileSync(join(cwd, 'scan.pdf'), 'x');
     for (const command of commands) {
       const args = command.trim().split(' ').slice(1);
       expect((await runCli([...args, '--detach'], { ...world, cwd })).exitCode).toBe(0);
@@ -354,13 +354,13 @@ describe('wfr sandbox --workflows', () => {
   test('wfr sandbox --workflows: --list names optional parameters apart', async () => {
     const { stdout } = await sandboxWith({ workflows: [declared] });
     expect(stdout).toBe(
-      "v9 (1.0s)\n  wfr run w1 scan@document.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
+      "v9 (1.0s)\n  wfr run w1 scan@scan.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
     );
   });
 
   test('wfr sandbox --workflows: --list shows the workflows of the file', async () => {
     const { stdout } = await sandboxWith({ workflows: [valid] });
-    expect(stdout).toBe("v9 (1.0s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@document.pdf\n");
+    expect(stdout).toBe("v9 (1.0s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@scan.pdf\n");
   });
 
   test.each<[unknown, string]>([

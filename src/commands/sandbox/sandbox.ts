@@ -215,7 +215,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(hasDocument(cwd) ? command.replaceAll('@document.pdf', `@${DOCUMENT}`) : command)}`,
+    `  ${bold(hasDocument(cwd) ? command.replaceAll('@scan.pdf', `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];
   return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');

@@ -13,7 +13,7 @@ const PARAMETERS = {
   customer: 'string',
   'amount?': 'number',
 };
-const TAKES = '  invoice takes: wfr run invoice invoice@document.pdf customer=text\n  optional: amount:=1';
+const TAKES = '  invoice takes: wfr run invoice invoice@scan.pdf customer=text\n  optional: amount:=1';
 
 /** Starts a service with a profile that declares the parameters, and a folder with a table. */
 async function prepare(table: string, name = 'rows.csv') {
@@ -151,7 +151,7 @@ describe('wfr batch with declared parameters', () => {
       {
         code: 'usage',
         reason: [
-          'rows.jsonl:2: invoice: must be a document, found a string; write {"$document": "document.pdf"}',
+          'rows.jsonl:2: invoice: must be a document, found a string; write {"$document": "scan.pdf"}',
           'rows.jsonl:2: amount: must be a number, found a string',
           'rows.jsonl:2: other: unknown parameter "other"; expected invoice, customer, amount',
         ].join('\n'),

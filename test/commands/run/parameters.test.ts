@@ -17,7 +17,7 @@ const PARAMETERS = {
   'a=b?': 'string',
 };
 const TAKES =
-  "invoice takes: wfr run invoice invoice@document.pdf customer=text\n  optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
+  "invoice takes: wfr run invoice invoice@scan.pdf customer=text\n  optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
 const FILES = {
   'scan.pdf': 'a scan',
   'scan.txt': 'a scan',
@@ -106,9 +106,9 @@ describe('wfr run with declared parameters', () => {
   test.each([
     ['invoice=scan.pdf', 'must be a document, found a string; write invoice@scan.pdf'],
     ['invoice=../scan.pdf', 'must be a document, found a string; write invoice@../scan.pdf'],
-    ['invoice=', 'must be a document, found a string; write invoice@document.pdf'],
-    ['invoice:=null', 'must be a document, found null; write invoice@document.pdf'],
-    ['invoice@=scan.txt', 'must be a document, found a string; write invoice@document.pdf'],
+    ['invoice=', 'must be a document, found a string; write invoice@scan.pdf'],
+    ['invoice:=null', 'must be a document, found null; write invoice@scan.pdf'],
+    ['invoice@=scan.txt', 'must be a document, found a string; write invoice@scan.pdf'],
     ['invoice@scan.txt', 'must be application/pdf or image/*, found text/plain'],
     ['invoice@scan.pdf;type=image', '"image" is not a media type; use ;type=type/subtype'],
     ['invoice@scan.txt;type=imagex/png', 'must be application/pdf or image/*, found imagex/png'],
@@ -182,7 +182,7 @@ describe('wfr run with declared parameters', () => {
       exitCode: 2,
       stderr:
         'wfr: error: 5 problems\n' +
-        '  --inputs-file -: invoice: must be a document, found a string; write {"$document": "document.pdf"}\n' +
+        '  --inputs-file -: invoice: must be a document, found a string; write {"$document": "scan.pdf"}\n' +
         '  --inputs-file -: customer: must be a string, found a number\n' +
         '  --inputs-file -: amount: must be a number, found an object\n' +
         "  lines:=5: must be an array, found a number; write 'lines:=[]'\n" +
@@ -220,7 +220,7 @@ describe('wfr run with declared parameters', () => {
     for (const workflow of references) {
       const { exitCode, stderr } = await declared.wfr(['run', workflow, 'amount=1']);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`wfr run ${workflow} invoice@document.pdf customer=text`);
+      expect(stderr).toContain(`wfr run ${workflow} invoice@scan.pdf customer=text`);
     }
     expect(declared.requests).toEqual([]);
     const workflows = {
@@ -257,7 +257,7 @@ describe('wfr run with declared parameters', () => {
     const { wfr, posts } = await prepare();
     const stdin = 'x'.repeat(20_000_000);
     const { stderr } = await wfr(['run', 'invoice', 'invoice@=-', 'customer=x'], { stdin });
-    expect(stderr).toContain('invoice@=-: must be a document, found a string; write invoice@document.pdf');
+    expect(stderr).toContain('invoice@=-: must be a document, found a string; write invoice@scan.pdf');
     expect(posts()).toEqual([]);
   });
 });

@@ -79,7 +79,7 @@ describe('sandbox -- command, in process', () => {
     const { stderr } = await start(['bash'], { terminal: 80 }, () => Promise.resolve());
     const [, examples = ''] = /\n\n([\s\S]*)\nAll workflows: /.exec(stripVTControlCharacters(stderr)) ?? [];
     expect(stdout.startsWith(examples)).toBe(true);
-    expect(examples).toMatch(/^greeting v1 .*\n.*\n\ninvoice v3 .*\n.* invoice@document\.pdf .*\n$/);
+    expect(examples).toMatch(/^greeting v1 .*\n.*\n\ninvoice v3 .*\n.* invoice@scan\.pdf .*\n$/);
   });
 
   test.each([

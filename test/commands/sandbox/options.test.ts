@@ -131,7 +131,7 @@ describe('--from-profile', () => {
   test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
     const { stdout } = await runCli(['sandbox', ...FLAGS, '--list'], { env });
     expect(stdout).toBe(
-      `order, purchase (1.0s)\n  wfr run ${ORDER} scan@document.pdf\n  optional: copy@document.pdf amount:=1\n` +
+      `order, purchase (1.0s)\n  wfr run ${ORDER} scan@scan.pdf\n  optional: copy@scan.pdf amount:=1\n` +
         `\nfree (1.0s)\n  wfr run ${SLOW}\n`,
     );
   });
