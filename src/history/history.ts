@@ -27,8 +27,8 @@ export interface PastRun {
   ended?: string;
   /** The names of its inputs. */
   inputs: readonly string[];
-  /** The last status that was seen. */
-  status: string | undefined;
+  /** The last status that was seen; a batch has none. */
+  status?: string | undefined;
   /** How users know it: in a batch its row, such as `rows.csv:12`, else the names of its files. */
   label?: string;
   /** The version of its workflow. */
@@ -198,9 +198,9 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
     }
     const known = runs.get(key);
     const { status, ended, rows } = record;
-    if (known !== undefined && typeof status === 'string')
+    if (known !== undefined)
       Object.assign(known, {
-        status,
+        ...(typeof status === 'string' && { status }),
         ...(typeof ended === 'string' && { ended }),
         ...(areCounts(rows) && { rows }),
       });

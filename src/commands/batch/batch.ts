@@ -4,7 +4,6 @@ import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { batchStatus } from '../../outcome/outcome.js';
 import { commonFolder, type RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { createGate, type Gate } from '../../runs/gate.js';
@@ -143,7 +142,7 @@ async function sendRows(
       await validateDecisions(plan, log, file);
       const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
       const rows = { waiting: table.total };
-      const begun = { ...recorded, workflow: plan.workflowId, inputs: [], status: 'RUNNING', label, rows };
+      const begun = { ...recorded, workflow: plan.workflowId, inputs: [], label, rows };
       session.history.recordTrigger({ ...begun, results: file?.path });
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
@@ -172,8 +171,7 @@ async function sendRows(
   });
   if (table !== undefined) {
     const { gone, ...rows } = Object.fromEntries(summary.counts);
-    const ended = { ...recorded, status: batchStatus(rows), rows };
-    session.history.recordStatus(ended, { isNew: true, isEnd: true });
+    session.history.recordStatus({ ...recorded, rows }, { isNew: true, isEnd: true });
   }
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.

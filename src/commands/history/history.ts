@@ -5,6 +5,7 @@ import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { type History, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
+import { batchStatus } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
@@ -206,4 +207,7 @@ function rowsText({ rows, ended }: PastRun): string {
   return `${formatCount(finished)}/${formatCount(total)}${rest.join('')}`;
 }
 
-const statusOf = ({ status = 'accepted' }: PastRun) => status;
+function statusOf({ status = 'accepted', rows, ended }: PastRun): string {
+  if (rows === undefined) return status;
+  return ended ? batchStatus(rows) : 'RUNNING';
+}

@@ -133,7 +133,7 @@ describe('history: recording and listing runs', () => {
   }
 
   test('history: a batch is listed with its rows as its last command left them, also without any run', async () => {
-    const { wfr, batch, latest, file } = await startHistoryBatch();
+    const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
     expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed, 1 waiting 2.0s 2s');
@@ -142,8 +142,11 @@ describe('history: recording and listing runs', () => {
       id: first.id,
       line: 'FAILED failing v1: rows.csv 0/2, 2 failed 2.0s 2s',
     });
+    writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME\n');
+    await batch('--results', 'a.jsonl');
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1, 1 failed /);
     await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
-    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv 0\/2, 2 rejected \S+ now$/);
+    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv 0\/1, 1 rejected \S+ now$/);
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });

@@ -19,6 +19,7 @@ interface Recorded {
   workflow?: string;
   baseUrl?: string;
   status?: string;
+  ended?: string;
   label?: string;
   version?: string;
   inputs?: string[];
@@ -172,9 +173,9 @@ describe('history: the table', () => {
 });
 
 describe('history: the runs that are listed', () => {
+  const BATCH_END = '2026-01-02T03:04:35.000Z';
   const BATCH = {
     id: uuid('e0fa8c1e'),
-    status: 'RUNNING',
     label: 'rows.csv',
     inputs: [],
     results: '/tmp/rows.jsonl',
@@ -186,12 +187,7 @@ describe('history: the runs that are listed', () => {
 
   test('the runs of a batch share its line, unless --status selects them or the output is data', async () => {
     const rows = { finished: 1_198, failed: 1, gone: '', waiting: 1 };
-    const ended = {
-      id: BATCH.id,
-      triggered: undefined,
-      status: 'STOPPED',
-      ended: '2026-01-02T03:04:35.000Z',
-    };
+    const ended = { id: BATCH.id, triggered: undefined, ended: BATCH_END };
     const { list, history } = past([
       { id: uuid('10fa8c1e'), status: 'FINISHED' },
       { ...BATCH, ago: 60_000 },
@@ -231,6 +227,29 @@ describe('history: the runs that are listed', () => {
       'e0fa8c1e  RUNNING  invoice: rows.csv    1,200 rows  now',
       'f0fa8c1e  RUNNING  f7a1c2d3…: rows.csv  1 row       now',
     ]);
+  });
+
+  test.each([
+    [{ finished: 2, invalid: 1 }, 'INVALID'],
+    [{ finished: 2, rejected: 1, held: 1 }, 'REJECTED'],
+    [{ failed: 1, rejected: 3 }, 'FAILED'],
+    [{ failed: 2, running: 1 }, 'RUNNING'],
+    [{ running: 2, unreachable: 1 }, 'UNREACHABLE'],
+    [{ running: 2, waiting: 1 }, 'STOPPED'],
+    [{ unknown: 1, waiting: 8 }, 'UNKNOWN'],
+  ])('a batch that has ended with the rows %j is %s', async (rows, status) => {
+    const [, line] = await past([{ ...BATCH, ended: BATCH_END, rows }]).list();
+    expect(line).toContain(`e0fa8c1e  ${status}  `);
+  });
+
+  test('results: a beginning that several batches have exits 2', async () => {
+    const { env } = past([BATCH, { ...BATCH, id: 'e0fa8c1e-2f57-4a53-9b00-3d2f4c5b6a79' }]);
+    const results = (id: string) => runCli(['results', id], { env });
+    expect(await results('e0fa8c1e')).toMatchObject({
+      exitCode: 2,
+      stderr: 'wfr: error: e0fa8c1e: several batches of the history begin with it\n',
+    });
+    expect((await results('e0fa8c1e-2f57-4a53-9a')).stderr).toContain('rows.jsonl: no such file');
   });
 
   test('in a window of 40 columns, a batch has the name of its table', async () => {
