@@ -165,7 +165,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
         expect({ n, exitCode, stderr }).toEqual({
           n,
           exitCode: 5,
-          stderr: expect.stringContaining(`(413)\n| ${words}\n`),
+          stderr: expect.stringContaining(`(413); no run was created\n| ${words}\n`),
         });
       }
       expect(tinyproxy.tunnels()).toEqual(Array(20).fill(`0.0.0.0:${portOf(nginx, scheme)}`));
