@@ -39,6 +39,8 @@ const HISTORY = [
   { ...RUN, id: 'elsewhere', baseUrl: 'https://test.example.com/' },
   { ...RUN, id: 'ABC-2', workflow: INVOICE.toUpperCase(), status: 'FAILED' },
   { ...RUN, id: 'xyz' },
+  // A batch is no run.
+  { ...RUN, id: '5c9d0a7e-2f57-4a53-9a8e-3d2f4c5b6a79', rows: { finished: 1 } },
 ];
 
 /** Returns options with a config file and a history. */

@@ -180,6 +180,7 @@ describe('history: recording and listing runs', () => {
       stderr: expect.stringContaining('a b.jsonl: no such file (ENOENT)'),
     });
     await batch('--results', '-');
+    expect((await wfr('history')).stderr).toContain(` wfr results ${id}\n`);
     expect(await wfr('results', (await latest()).id)).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining(': this batch wrote its results to stdout\n'),

@@ -252,6 +252,13 @@ describe('history: the runs that are listed', () => {
     expect((await results('e0fa8c1e-2f57-4a53-9a')).stderr).toContain('rows.jsonl: no such file');
   });
 
+  test('a history of batches alone is not empty, and a batch whose rows are no counts is ignored', async () => {
+    const { stderr } = await past([BATCH]).history(['--workflow', OTHER]);
+    expect(stderr).toBe('No run in the history matches these flags.\n');
+    for (const rows of ['60', { finished: 'all' }])
+      expect(await past([{ ...BATCH, rows }]).list()).toEqual(['']);
+  });
+
   test('in a window of 40 columns, a batch has the name of its table', async () => {
     const { stdout } = await past([BATCH]).history([], { stdoutTerminal: 40 });
     expect(stripVTControlCharacters(stdout)).toContain('e0fa8c1e  RUNNING  rows.csv');
