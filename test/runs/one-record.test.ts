@@ -287,7 +287,7 @@ describe('a refusal that was seen', () => {
     expect(posts).toBe(3);
   });
 
-  test('batch: a 422 about the field, then a stop before the next spelling, leaves the row waiting', async () => {
+  test('batch: a 422 about the field, then a stop before the next spelling, leaves the row waiting, and results exits 8', async () => {
     const signals = new Signals();
     let posts = 0;
     const service = await scriptedService(async (request, reply) => {
@@ -302,6 +302,8 @@ describe('a refusal that was seen', () => {
     const first = await runCli(BATCH_ARGS, { cwd, env, signals });
     expect(first.exitCode).toBe(143);
     expect(first.stderr).not.toContain('unknown');
+    const results = await runCli(['results', 'out.jsonl', '--json'], { cwd, env });
+    expect(results).toMatchObject({ exitCode: 8, stderr: expect.stringContaining('"code":"still-running"') });
     expect((await runCli(BATCH_ARGS, { cwd, env })).exitCode).toBe(0);
   });
 });
