@@ -128,11 +128,10 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!isShortId(text) || (await isFile(resolvePath(text, context)))) return text;
   const batches = (await openHistory(context).readAll()).filter(isBatch);
-  const ids = findByStart(
-    text,
-    batches.map(({ id }) => id),
-  );
-  const [batch, ...others] = batches.filter(({ id }) => ids.includes(id));
+  const ids = batches.map(({ id }) => id);
+  // A batch without any run may have been continued at another service: the latest one has its file.
+  const [found, ...others] = new Set(findByStart(text, ids));
+  const batch = batches.find(({ id }) => id === found);
   if (batch === undefined) return text;
   if (others.length > 0) throw new UsageError(`${text}: several batches of the history begin with it`);
   if (batch.results === undefined) throw new UsageError(`${text}: this batch wrote its results to stdout`);

@@ -24,6 +24,7 @@ interface Recorded {
   version?: string;
   inputs?: string[];
   batch?: string;
+  results?: string;
   rows?: unknown;
 }
 
@@ -242,7 +243,7 @@ describe('history: the runs that are listed', () => {
     expect(line).toContain(`e0fa8c1e  ${status}  `);
   });
 
-  test('results: a beginning that several batches have exits 2', async () => {
+  test('results: a beginning that several batches have exits 2, and one at two services is that of the latest', async () => {
     const { env } = past([BATCH, { ...BATCH, id: 'e0fa8c1e-2f57-4a53-9b00-3d2f4c5b6a79' }]);
     const results = (id: string) => runCli(['results', id], { env });
     expect(await results('e0fa8c1e')).toMatchObject({
@@ -250,6 +251,12 @@ describe('history: the runs that are listed', () => {
       stderr: 'wfr: error: e0fa8c1e: several batches of the history begin with it\n',
     });
     expect((await results('e0fa8c1e-2f57-4a53-9a')).stderr).toContain('rows.jsonl: no such file');
+    const moved = past([
+      BATCH,
+      { ...BATCH, baseUrl: 'https://other.example.com/', results: '/tmp/new.jsonl' },
+    ]);
+    const { stderr } = await runCli(['results', 'e0fa8c1e'], { env: moved.env });
+    expect(stderr).toContain('new.jsonl: no such file');
   });
 
   test('a history of batches alone is not empty, and a batch whose rows are no counts is ignored', async () => {
