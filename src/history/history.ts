@@ -37,6 +37,8 @@ export interface PastRun {
   batch?: string;
   /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
+  /** Of a batch, whether its last command continued it: the time of that command is not that of the batch. */
+  isContinued?: boolean;
   /** How many rows of a batch are in each state, by its word; a run has none. */
   rows?: Readonly<Record<string, number>> | undefined;
 }

@@ -143,7 +143,7 @@ async function sendRows(
       const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
       const rows = { waiting: table.total };
       const begun = { ...recorded, workflow: plan.workflowId, inputs: [], label, rows };
-      session.history.recordTrigger({ ...begun, results: file?.path });
+      session.history.recordTrigger({ ...begun, results: file?.path, isContinued });
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }

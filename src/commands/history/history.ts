@@ -187,7 +187,11 @@ function formatRuns(
     },
     { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
-    { header: 'DURATION', text: (run) => durationText(run) ?? '', isOptional: true },
+    {
+      header: 'DURATION',
+      text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
+      isOptional: true,
+    },
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',
