@@ -74,7 +74,6 @@ export function openHistory(context: Context) {
   return {
     /** Undefined if no history is kept. */
     folder: log?.path,
-    readRuns,
     readAll,
 
     /** Records a run that the service accepted, or a batch that begins, in the background. */
@@ -115,7 +114,7 @@ export function openHistory(context: Context) {
 
     /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
     async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
-      const known = await inTime(readRuns(), []);
+      const known = await inTime(readAll(), []);
       return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
     },
 
@@ -124,7 +123,7 @@ export function openHistory(context: Context) {
      * is known at `baseUrl`, too, or the history cannot be read soon.
      */
     async otherServiceOf(id: string, { href }: URL): Promise<string | undefined> {
-      const known = await inTime(readRuns(), []);
+      const known = await inTime(readAll(), []);
       const recorded = known.map((run) => run.id);
       const ids = [id, ...findByStart(id, recorded)];
       const urls = known.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
@@ -151,12 +150,7 @@ export function openHistory(context: Context) {
     writes = writes.then(async (error) => error ?? (await work()));
   }
 
-  /** Returns the runs that were recorded when they were first needed, the latest first. */
-  async function readRuns(): Promise<PastRun[]> {
-    return (await readAll()).filter((run) => !isBatch(run));
-  }
-
-  /** Returns the same runs and the batches, the latest first. */
+  /** Returns the runs and batches that were recorded when they were first needed, the latest first. */
   async function readAll(): Promise<PastRun[]> {
     return [...(await readOnce()).values()].reverse();
   }

@@ -79,8 +79,16 @@ export function countWords(
 }
 
 /** The words of rows that have not finished, first those that decide how their batch stands. */
-const DECISIVE = [
-  ...['unknown', 'waiting', 'unreachable', 'running', 'failed', 'rejected', 'lost', 'held', 'invalid'],
+const DECISIVE: readonly State[] = [
+  'unknown',
+  'waiting',
+  'unreachable',
+  'running',
+  'failed',
+  'rejected',
+  'lost',
+  'held',
+  'invalid',
 ];
 
 /** Returns how a batch stands whose command has ended, by how many of its rows have each word. */

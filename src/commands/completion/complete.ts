@@ -4,7 +4,7 @@ import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js
 import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { openHistory } from '../../history/history.js';
+import { isBatch, openHistory } from '../../history/history.js';
 import { itemStart, splitItem } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
@@ -202,8 +202,8 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
-  for (const run of await openHistory(context).readRuns()) {
-    if (baseUrl !== undefined && run.baseUrl !== baseUrl) continue;
+  for (const run of await openHistory(context).readAll()) {
+    if (isBatch(run) || (baseUrl !== undefined && run.baseUrl !== baseUrl)) continue;
     const { id, workflow, status = 'accepted', triggered } = run;
     const name = nameOf(workflow) ?? workflow;
     const time = triggered.replace(/\.\d+Z$/, 'Z');

@@ -72,9 +72,9 @@ async function resolvePastRuns(
 ) {
   if (!raw.some((text) => text.startsWith('@') || isShortId(text)))
     return { ids: [...raw], notes: [], warnings: [] };
-  const recorded = (await history.readAll()).filter((run) => run.baseUrl === baseUrl.href);
+  const recorded = await history.readAll();
   const batches = recorded.filter(isBatch).map(({ id }) => id);
-  const runs = recorded.filter((run) => !isBatch(run));
+  const runs = recorded.filter((run) => !isBatch(run) && run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const notes: string[] = [];
   const warnings: string[] = [];

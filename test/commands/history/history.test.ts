@@ -192,8 +192,12 @@ describe('history: recording and listing runs', () => {
     const { wfr, batch, latest } = await startHistoryBatch();
     await batch('--results', 'a.jsonl');
     const { id } = await latest();
-    for (const command of ['status', 'watch']) {
-      const { stdout, stderr, exitCode } = await wfr(command, id);
+    for (const args of [
+      ['status'],
+      ['watch'],
+      ['status', '--base-url', 'http://127.0.0.1:1', '--no-token'],
+    ]) {
+      const { stdout, stderr, exitCode } = await wfr(...args, id);
       expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
       expect(stderr).toContain(`${id}: is a batch, not a run; wfr results ${id} lists its rows\n`);
     }
