@@ -319,37 +319,20 @@ describe('results of other files than those of a whole batch', () => {
     expect(stdout).not.toContain('wfr batch');
   });
 
-  test('results: a table that a quote cuts short exits as its batch did', async () => {
+  test('results: a table that a quote cuts short exits as its batch did, and leaves the number of its rows', async () => {
     const { service, cwd, env } = await prepare([]);
-    writeFileSync(join(cwd, 'rows.csv'), 'a\n1\n"2\n');
-    const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--rate', '0'];
-    const batch = await runCli(args, { cwd, env });
-    expect(service.posts().length).toBeLessThanOrEqual(1);
-    const results = await runCli(['results', 'out.jsonl'], { cwd, env });
-    expect(results.exitCode).toBe(batch.exitCode);
-  });
-
-  test('results: a command that could not read the table leaves the number of its rows', async () => {
-    const { cwd, env } = await prepare([]);
-    const args = [
-      'batch',
-      'w',
-      '--rows',
-      'rows.csv',
-      '--results',
-      'out.jsonl',
-      '--rate',
-      '0',
-      '--limit',
-      '1',
-    ];
-    for (const text of ['a\n1\n2\n3\n', 'a\n"1\n']) {
+    const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl'];
+    const batch = (text: string) => {
       writeFileSync(join(cwd, 'rows.csv'), text);
-      await runCli(args, { cwd, env });
-    }
-    const { stdout } = await runCli(['results', 'out.jsonl'], { cwd, env });
-    expect(stdout).toMatch(/^3 rows: 1 finished, 2 waiting; /);
-    expect(stdout).not.toContain('number of rows is unknown');
+      return runCli(args, { cwd, env });
+    };
+    await batch('scan@\nnone.pdf\nneither.pdf\n');
+    const { exitCode } = await batch('scan@\n"none.pdf\n');
+    expect({ exitCode, posts: service.posts() }).toEqual({ exitCode: 2, posts: [] });
+    const results = await runCli(['results', 'out.jsonl'], { cwd, env });
+    expect(results.exitCode).toBe(exitCode);
+    expect(results.stdout).toMatch(/^2 rows: 2 invalid; /);
+    expect(results.stdout).not.toContain('number of rows is unknown');
   });
 
   test('results: the file of one shard prints its rows, and says which shard is missing', async () => {
