@@ -4,7 +4,7 @@ import { effort, SOAK_SEED } from '../helpers/effort.js';
 import { soak } from './soak.js';
 
 test('run: many invocations against a chaotic service report nothing that its record contradicts', async () => {
-  const { violations, runsCreated } = await soak(SOAK_SEED, effort(150, 5_000));
+  const { violations, runsCreated } = await soak(SOAK_SEED, effort(200, 5_000));
   expect(violations).toEqual([]);
-  expect(runsCreated).toBeGreaterThan(effort(30, 1_500));
+  expect(runsCreated).toBeGreaterThan(effort(50, 1_500));
 });
