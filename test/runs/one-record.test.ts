@@ -130,7 +130,7 @@ const EXITS: Readonly<Record<string, number>> = {
   unreachable: 7,
   lost: 7,
   running: 8,
-  waiting: 7,
+  waiting: 8,
 };
 
 /** The exit code of several rows, as the table of exit codes has it. */
