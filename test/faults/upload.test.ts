@@ -21,7 +21,7 @@ import { listenForSignals } from '../../src/platform/signals.js';
 import { createTriggerBody } from '../../src/service/body.js';
 import { EACH_SCAN, readEvents } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
-import { realClock } from '../helpers/clock.js';
+import { realClock, VirtualClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
@@ -140,7 +140,7 @@ describe.skipIf(LACKS.dataBeforeReset)('run: a response while the body is still 
     [403, 4, 'the service rejected the access token (403)'],
     [413, 5, 'the service rejected a body of 267 MB as too large (413)'],
     [404, 5, 'the service does not know the workflow, or has nothing at http://127.0.0.1'],
-    [500, 7, 'no run was created'],
+    [500, 7, 'the service answered the trigger with an error (500); no run was created'],
   ])('run: an early %i response exits %i after one POST (fault 10)', async (status, code, message) => {
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(100_000);
@@ -249,6 +249,33 @@ describe('run: a service that stops reading', () => {
     expect(exitCode).toBe(0);
     expect(service.posts().length).toBe(1);
   });
+
+  test('run: the limit of an upload without progress is none for the response', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      await delay(1_000);
+      reply.send(201, aFinishedRun());
+    });
+    const cwd = folderWith({ 'large.pdf': 'small' });
+    const { exitCode } = await run(service.baseUrl, { cwd, limits: { stall: 400 } });
+    expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
+  });
+
+  test('run: the 5 minutes for the response begin when an upload that takes longer has ended', async () => {
+    const clock = new VirtualClock();
+    const response = JSON.stringify(aFinishedRun());
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(1_000_000);
+      clock.advance(6 * 60_000);
+      await request.body();
+      reply.raw(`HTTP/1.1 201 Created\r\ncontent-length: ${response.length}\r\n\r\n`);
+      await delay(20);
+      clock.advance(1_000);
+      reply.raw(response);
+    });
+    const { exitCode } = await run(service.baseUrl, { cwd: SMALLER, clock });
+    expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
+  });
 });
 
 describe('run: Ctrl-C before the request is complete', () => {
@@ -298,6 +325,14 @@ describe('run: Ctrl-C before the request is complete', () => {
     expect(sent.join('')).toBe('{"workflowId":"w","inputs":{"a":1');
   });
 
+  test('TriggerBody: a request counts as complete from when its closing bytes are handed over', async () => {
+    const body = createTriggerBody({ fields: { workflowId: 'w' }, inputs: [] });
+    const hooks = { beforeLastBytes: async () => {}, onProgress() {}, onSent() {} };
+    const states: string[] = [];
+    for await (const _chunk of body.chunks(hooks)) states.push(body.sendState);
+    expect(states).toEqual(['partial', 'complete']);
+  });
+
   test('run: Ctrl-C while waiting for a retry exits 130, and reports that no run was created (fault 61)', async () => {
     const signals = new Signals();
     const service = await scriptedService(async (request, reply) => {
@@ -340,6 +375,9 @@ describe('run: a document that changes while it is read', () => {
     const [request] = service.posts();
     expect(request?.received).toBeLessThan(Number(request?.headers['content-length']));
     expect((await request?.body())?.toString('latin1').endsWith('}}')).toBe(false);
+    // Nothing but bytes of the file was sent: buffers may have those of others.
+    const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 20_000_000 };
+    expect(request?.received).toBeLessThan(1_000 + (size / 3) * 4);
     expect(service.posts().length).toBe(1);
   };
 
