@@ -1,4 +1,5 @@
 /** Faults after the request has been sent completely, and responses that reject it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
@@ -522,6 +523,21 @@ describe('run: responses that reject a trigger', () => {
     );
   });
 
+  test('run: an error body that drips is cut after 10 s, too', async () => {
+    const clock = new VirtualClock();
+    const drip: Handler = async (_request, reply) => {
+      reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 200\r\n\r\n');
+      for (let n = 0; n < 200 && !reply.socket.destroyed; n++) {
+        reply.raw('x');
+        await delay(5);
+        clock.advance(4_000);
+      }
+    };
+    const { exitCode, stderr } = await runAgainst(drip, { clock });
+    expect(exitCode).toBe(5);
+    expect(stderr).toMatch(/^\| x{1,20}… \(there is more\)$/m);
+  });
+
   test('run: an endless error body is read up to 64 KiB, and its excerpt says that there is more', async () => {
     const { exitCode, stderr } = await runAgainst((_request, reply) => {
       reply.raw('HTTP/1.1 409 Conflict\r\n\r\n');
@@ -603,7 +619,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
     const { exitCode, posts, clock } = await runAgainst(
       (_request, reply) => {
         reply.raw('HTTP/1.1 422 No\r\ncontent-length: 25\r\n\r\n{"message":');
-        setImmediate(() => {
+        void delay(20).then(() => {
           signals.raise('SIGINT');
           signals.raise('SIGINT');
         });
@@ -618,7 +634,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
     const clock = new VirtualClock();
     const { baseUrl, requests } = await scriptedService((_request, reply) => {
       reply.raw('HTTP/1.1 422 No\r\ncontent-length: 25\r\n\r\n{"message":');
-      setImmediate(() => signals.raise('SIGINT'));
+      void delay(20).then(() => signals.raise('SIGINT'));
     });
     const { exitCode } = await runCli(['status', 'run-1'], {
       signals,

@@ -335,6 +335,7 @@ describe('run: a candidate for the id of the run', () => {
     ['the id of another object', (_request, reply) => reply.send(201, { workflow: { id: 'run-1' } })],
     ['a number that is no whole one', (_request, reply) => reply.send(201, { runId: 12.5 })],
     ['a number with an exponent', (_request, reply) => reply.send(201, '{"runId":1e3}')],
+    ['an id of more than 200 characters', (_request, reply) => reply.send(201, { runId: 'x'.repeat(201) })],
     ['an id with a control character', (_request, reply) => reply.send(201, { runId: 'run-1\n' })],
     ['a Location that ends in ".."', (_request, reply) => reply.send(201, '', { location: '/runs/..' })],
   ] as [string, Handler][])('run: %s is not requested: exits 6 after one POST', async (_name, post) => {

@@ -31,11 +31,12 @@ test('run: a response that drips ends after 5 minutes, and the run whose id it h
       clock.advance(20_000);
     }
   });
-  const { exitCode, stdout } = await runCli(['run', 'w', '-o', 'id'], {
+  const { exitCode, stdout, stderr } = await runCli(['run', 'w', '-o', 'id'], {
     env: { WFR_BASE_URL: baseUrl },
     clock,
   });
   expect({ exitCode, stdout, posts: posts().length }).toEqual({ exitCode: 0, stdout: 'run-1\n', posts: 1 });
+  expect(stderr.match(/The response names/g)).toHaveLength(1);
   expect(bytes).toBeGreaterThan(10);
   expect(bytes).toBeLessThan(25);
 });
