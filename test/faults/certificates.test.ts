@@ -212,8 +212,10 @@ test('run: a proxy that demands a client certificate is not given that of the se
   const proxy = await startProxy({ tls: { ...certificate('good'), ...DEMANDING } });
   const baseUrl = `https://service.test:${service.port}`;
   const { env } = withProfile(baseUrl, CLIENT);
-  const { exitCode } = await runCli(['run', 'w', '--no-token'], { env: { ...env, HTTPS_PROXY: proxy.url } });
+  const options = { env: { ...env, HTTPS_PROXY: proxy.url } };
+  const { exitCode, stderr } = await runCli(['run', 'w', '--no-token'], options);
   expect({ exitCode, tunnels: proxy.tunnels }).toEqual({ exitCode: 7, tunnels: [] });
+  expect(stderr).toContain(`the proxy 127.0.0.1:${proxy.port} requires a client certificate, or rejected it`);
 });
 
 describe('keyFile', () => {

@@ -113,8 +113,12 @@ describe('run: polls that fail', () => {
   });
 
   test('watch and status: an id that was never read exits 7 after three retries (fault 35)', async () => {
-    for (const command of [WATCH, ['status', 'run-1']]) {
-      const { exitCode, polls, gaps, stderr } = await runAgainst(command, [reset]);
+    for (const [command, poll] of [
+      [WATCH, reset],
+      [WATCH, fail(425)],
+      [['status', 'run-1'], reset],
+    ] as const) {
+      const { exitCode, polls, gaps, stderr } = await runAgainst(command, [poll]);
       expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
       expect(stderr).toContain('wfr: error: run run-1 could not be read\n');
     }

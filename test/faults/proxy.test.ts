@@ -58,6 +58,7 @@ describe('run: a proxy that works', () => {
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)');
+    expect(stderr).toContain('pass the certificate of the issuer with --cacert');
     expect(proxy.tunnels).toEqual([]);
   });
 

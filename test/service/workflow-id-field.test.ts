@@ -143,8 +143,8 @@ describe('run: rejections that are followed by another spelling', () => {
     expect(stderr).toMatch(/\n\| .*inputs.*\n$/);
   });
 
-  test('run: a message about an input that names the field suggests --workflow-id-field', async () => {
-    const { stderr } = await posts(422, { message: 'Invalid input: workflowId is required' });
+  test('run: a message about inputs that names the field suggests --workflow-id-field', async () => {
+    const { stderr } = await posts(422, { message: 'Invalid inputs: workflowId is required' });
     expect(stderr).toContain('choose it with --workflow-id-field');
   });
 
