@@ -12,6 +12,7 @@ import {
 import promises from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemError } from '../../src/platform/system-error.js';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
@@ -490,7 +491,7 @@ describe('--save-documents', () => {
     },
   );
 
-  test('--save-documents: a folder that cannot be created exits 2, and nothing is sent', async () => {
+  test('--save-documents: a folder that cannot be created or written to exits 2, and nothing is sent', async () => {
     const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
     const env = { WFR_BASE_URL: baseUrl };
     const cwd = temporaryFolder();
@@ -510,6 +511,10 @@ describe('--save-documents', () => {
       expect(result.exitCode).toBe(2);
       expect(result.stderr).toContain(message);
     }
+    replaceFunction(promises, 'access', () => Promise.reject(systemError('EACCES')));
+    const unwritable = await runCli(['run', 'w', '--save-documents', 'out'], { env, cwd });
+    expect(unwritable.exitCode).toBe(2);
+    expect(unwritable.stderr).toContain('--save-documents out: permission denied (EACCES)\n');
     expect(requests).toEqual([]);
   });
 

@@ -1,11 +1,11 @@
 /** `wfr batch --save-outputs` and `--save-documents`, and `wfr watch --save-outputs`: files as runs end. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
 import { runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
-import { aFinishedRun, scriptedService } from '../../helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const SCANS = { 'scans/a/1.pdf': 'x', 'scans/b/2.pdf': 'y' };
 const uri = (text: string) => `data:text/plain;base64,${Buffer.from(text).toString('base64')}`;
@@ -33,6 +33,16 @@ describe('batch --save-outputs', () => {
     expect(read('docs/b/2.pdf/page.txt')).toBe('page');
     // The record stays what the service sent.
     expect(read('r.jsonl')).toContain(uri('page'));
+  });
+
+  test('batch --save-outputs: what a failed run has for an output is not saved', async () => {
+    const { wfr } = await startBatchService(undefined, (_request, reply) =>
+      reply.send(200, { ...aRun({ status: 'FAILED' }), output: { total: 1 } }),
+    );
+    const cwd = folderWith({ 'rows.csv': 'n\n1\n' });
+    const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'r.jsonl', '--save-outputs', 'saved'];
+    expect((await wfr(args, { cwd })).exitCode).toBe(1);
+    expect(readdirSync(join(cwd, 'saved'))).toEqual([]);
   });
 
   test('batch --save-outputs: rows with the same label are saved under their numbers', async () => {

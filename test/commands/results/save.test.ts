@@ -69,7 +69,7 @@ describe('results --save-outputs', () => {
       { label: 't.csv:4 (acme)', output: 4 },
       { label: 't.csv:5', output: 5 },
       { label: 't.csv:6 (../../x)', output: 6 },
-      { label: 't.csv:7 (row-5)', output: 7 },
+      { label: 't.csv:7 (row-3)', output: 7 },
       { label: 't.csv:8 (con)', output: 8 },
     ]);
     await save('--save-outputs', 'saved');
