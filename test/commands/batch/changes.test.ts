@@ -10,6 +10,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import promises from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, numberedRows, readEvents } from '../../helpers/batch.js';
@@ -18,6 +19,7 @@ import { VirtualClock } from '../../helpers/clock.js';
 import { effort } from '../../helpers/effort.js';
 import { folderWith } from '../../helpers/files.js';
 import fc from '../../helpers/properties.js';
+import { replaceFunction } from '../../helpers/replace-function.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 type Answer = 'finish' | 'fail' | 'drop' | 'run' | 'reject';
@@ -275,6 +277,31 @@ describe('batch --each: files that change', () => {
 });
 
 describe('batch --rows: tables that change', () => {
+  test('batch: a text file that has another content only while its row is read is not sent', async () => {
+    const { run, sent, state, cwd } = await prepareTable('note@=\na.txt\nb.txt\n');
+    const note = (name: string, text: string) => writeFileSync(join(cwd, name), text);
+    note('a.txt', 'A');
+    note('b.txt', 'B');
+    const { open, stat } = promises;
+    let isRead = false;
+    state.onSent = () => {
+      note('b.txt', 'B2');
+      replaceFunction(promises, 'open', (...args) => {
+        isRead ||= String(args[0]).endsWith('b.txt');
+        return open(...args);
+      });
+      // The row is compared with the recorded one after it was read.
+      replaceFunction(promises, 'stat', ((...args: Parameters<typeof stat>) => {
+        if (isRead) note('b.txt', 'B');
+        isRead = false;
+        return stat(...args);
+      }) as typeof stat);
+    };
+    const { stderr } = await run();
+    expect(stderr).toContain('b.txt changed while being read; no run was created');
+    expect(sent).toEqual(['{"note":"A"}']);
+  });
+
   const table = (...rows: string[]) => ['customer,n', ...rows, ''].join('\n');
 
   test('batch: rows that were inserted, moved or removed need no flag, and keep their numbers (fault 122)', async () => {
