@@ -74,6 +74,35 @@ test('watch: the wait for other large responses does not count toward --timeout 
   expect({ exitCode, runs: stdout.trimEnd().split('\n').toSorted() }).toEqual({ exitCode: 0, runs: ids });
 });
 
+test('watch: a response above 8 MiB of a run that goes on does not keep other runs from being read', async () => {
+  let polls = 0;
+  let goesOn = () => {};
+  const isRead = new Promise<void>((resolve) => {
+    goesOn = resolve;
+  });
+  let printed = '';
+  const { baseUrl } = await scriptedService(async ({ path }, { send }) => {
+    if (path === '/runs/run-1') {
+      await isRead;
+      return send(200, { ...aFinishedRun(LARGE), id: 'run-1' });
+    }
+    if (polls++ > 0) goesOn();
+    const hasEnded = printed.includes('"run-1"') || polls > 20;
+    send(200, { ...(hasEnded ? aFinishedRun(LARGE) : aRun({ input: LARGE })), id: 'run-0' });
+  });
+  const { exitCode, stdout } = await runCli(['watch', 'run-0', 'run-1', '-o', 'json'], {
+    env: { WFR_BASE_URL: baseUrl },
+    onOutput: (text, stream) => {
+      if (stream === 'stdout') printed = text;
+    },
+  });
+  const ids = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).id);
+  expect({ exitCode, ids }).toEqual({ exitCode: 0, ids: ['run-1', 'run-0'] });
+});
+
 test('batch: rows whose responses are above 8 MiB finish, those of triggers without waiting', async () => {
   let triggers = 0;
   const service = await scriptedService(async (request, { send }) => {
