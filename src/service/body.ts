@@ -69,8 +69,6 @@ export function createTriggerBody(content: TriggerContent) {
     /** How many bytes, and how much of this body, have been handed to the socket. */
     bytesSent: 0,
     sendState: 'unsent' as SendState,
-    /** What `chunks` has thrown. */
-    failure: undefined as unknown,
 
     /**
      * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to
@@ -83,18 +81,13 @@ export function createTriggerBody(content: TriggerContent) {
       onSent(): void;
     }): AsyncGenerator<Uint8Array, void, void> {
       body.sendState = 'partial';
-      try {
-        for await (const chunk of packChunks(head, largest, body.length)) {
-          body.bytesSent += chunk.length;
-          yield chunk;
-          hooks.onProgress();
-        }
-        for (const source of sources) await source.verify();
-        await hooks.beforeLastBytes();
-      } catch (error) {
-        body.failure = error;
-        throw error;
+      for await (const chunk of packChunks(head, largest, body.length)) {
+        body.bytesSent += chunk.length;
+        yield chunk;
+        hooks.onProgress();
       }
+      for (const source of sources) await source.verify();
+      await hooks.beforeLastBytes();
       body.sendState = 'complete';
       body.bytesSent += last.length;
       yield last;

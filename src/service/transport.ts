@@ -151,8 +151,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       return await send(request, reader, connection, fallback);
     } catch (error) {
       if (signal.aborted) search();
-      // undici may wrap it or lose it.
-      throw body.failure ?? error;
+      throw error;
     } finally {
       deadline.end();
       cancelSearch?.();
