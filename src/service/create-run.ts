@@ -231,7 +231,7 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
   const abort = () => controller.abort(signal.reason);
   const onSignal = () => {
     const { received } = interruption;
-    if (body.sendState !== 'complete' || received === undefined || second.aborted) return abort();
+    if (body.sendState !== 'complete' || received === undefined) return abort();
     const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
     events.awaitingId(ms, received);
     cancel = clock.after(ms, abort);
