@@ -55,8 +55,7 @@ function inputFoldersOf(files: readonly string[], base: string): string[] {
     const [first = ''] = relative(base, dirname(file)).split(sep);
     return isWide ? join(base, first) : base;
   });
-  // A file directly in it makes the folders below it part of the inputs.
-  return folders.includes(base) ? [base] : [...new Set(folders)];
+  return [...new Set(folders)];
 }
 
 /** Returns the folder that all files are in, `.` where that is the working folder. */
