@@ -325,6 +325,24 @@ describe('batch --rows: tables that change', () => {
     ]);
   });
 
+  test('batch: a failed row that has moved is named by its new line', async () => {
+    const { run, write, state } = await prepareTable(table('A,1'));
+    state.answerOf = () => 'fail';
+    expect((await run()).stderr).toContain('failed at step S: rows.csv:2: m');
+    write(table('X,0', 'A,1'));
+    state.answerOf = () => 'finish';
+    expect((await run()).stderr).toContain('failed at step S: rows.csv:3 (row 2): m');
+  });
+
+  test('batch --limit: rows that are gone are none of those that wait', async () => {
+    const { run, write } = await prepareTable(table('A,1', 'B,2'));
+    await run();
+    write(table('B,2'));
+    await run();
+    write(table('B,2', 'C,3', 'D,4'));
+    expect((await run('--limit', '1')).stderr).toContain('3 rows: 2 finished, 1 waiting; 1 gone');
+  });
+
   test('batch --save-outputs: a row that was inserted has a file of its own, named by its number', async () => {
     const { run, write, cwd } = await prepareTable(table('A,1', 'B,2'), '--save-outputs', 'outputs');
     await run();
