@@ -127,6 +127,30 @@ test.each([
   expect(recorded()).toMatch(/"accepted".*"id":"run-1"/);
 });
 
+test('batch: a row whose response names a run and has not ended counts as running', async () => {
+  const cwd = temporaryFolder();
+  tableOf(cwd);
+  const clock = new VirtualClock();
+  let screen = '';
+  const { baseUrl } = await serve(async (_request, { raw }) => {
+    const run = JSON.stringify(aRun());
+    raw(`${HEAD}content-length: ${run.length}\r\n\r\n${run.slice(0, 30)}`);
+    while (!/names the run.*1 (running|unknown)/s.test(screen)) {
+      await setTimeout(5);
+      clock.advance(1_000);
+    }
+    raw(run.slice(30));
+  });
+  await runCli(['batch', 'w', '--rows', 'rows.csv', '--results', 'file.jsonl'], {
+    cwd,
+    env: { WFR_BASE_URL: baseUrl, TERM: 'xterm' },
+    clock,
+    terminal: 100,
+    onOutput: (text) => (screen = text),
+  });
+  expect(screen).not.toContain('1 unknown');
+});
+
 test('batch: the token in the id of a response that has not ended is not recorded', async () => {
   const cwd = temporaryFolder();
   tableOf(cwd);
