@@ -116,14 +116,16 @@ describe('RateLimiter', () => {
     expect(rejections).toBeLessThan(80);
   });
 
-  test('RateLimiter: an aborted signal rejects the waiting turn', async () => {
+  test('RateLimiter: an aborted signal rejects the waiting turn, and ends its timer', async () => {
     const clock = new VirtualClock();
     const limiter = createRateLimiter(1, clock);
     const leaving = new AbortController();
     await limiter.acquire(leaving.signal);
     const turn = limiter.acquire(leaving.signal);
+    while (clock.pending === 0) await Promise.resolve();
     leaving.abort(new Error('left'));
     await expect(turn).rejects.toThrow('left');
+    expect(clock.pending).toBe(0);
     await expect(limiter.acquire(leaving.signal)).rejects.toThrow('left');
   });
 });

@@ -13,13 +13,17 @@ import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 const MINUTE = 60_000;
 
-/** Returns a service on a port on which nothing listens until `listen` is called, with its triggered rows. */
-async function reserveService() {
+/**
+ * Returns a service on a port on which nothing listens until `listen` is called, with its triggered rows. It answers the
+ * first trigger with a status.
+ */
+async function reserveService(firstStatus = 200) {
   const rows: number[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const body = JSON.parse((await text(request)) || '{}');
     if (request.method === 'POST') rows.push(body.inputs.n);
     const id = request.url?.split('/')[2] ?? `run-${rows.length}`;
+    if (request.method === 'POST' && rows.length === 1) response.statusCode = firstStatus;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ ...(request.method === 'POST' ? aRun() : aFinishedRun()), id }));
   };
@@ -109,6 +113,16 @@ describe('batch: a service that refuses connections', () => {
     expect(new Set(service.rows).size).toBe(40);
     expect(service.rows.length).toBe(40);
     expect(pauseLines(stderr).length).toBeGreaterThanOrEqual(1);
+  });
+
+  test('batch: a pause ends with any response, also one that rejects the row', async () => {
+    const service = await reserveService(403);
+    const clock = new VirtualClock();
+    clock.after(MINUTE, () => void service.listen());
+    const cwd = folderWithRows(8);
+    const { exitCode, stderr } = await runBatch(cwd, service.env, { clock }, '--keep-going');
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('8 rows: 7 finished, 1 rejected; ');
   });
 
   test('batch: Ctrl-C during the pause exits 130, and the same command sends the rows that had not started', async () => {

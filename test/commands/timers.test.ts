@@ -4,11 +4,16 @@ import { expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
-import { acceptThenShow, aFinishedRun, type Handler, scriptedService } from '../helpers/service.js';
+import { acceptThenShow, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const ACCEPTS = acceptThenShow(aFinishedRun());
 const REJECTS: Handler = (_request, reply) => reply.send(400, { message: 'no' });
 const BREAKS: Handler = (_request, reply) => reply.reset();
+/** Accepts triggers, and lets polls wait. */
+const DELAYS: Handler = (request, reply) =>
+  request.method === 'POST'
+    ? reply.send(201, aRun())
+    : reply.send(429, { message: 'busy' }, { 'retry-after': '200' });
 
 test.each<[command: string, service: string, handler: Handler, exitCode: number]>([
   ['status run-1', 'that answers', ACCEPTS, 0],
@@ -24,6 +29,7 @@ test.each<[command: string, service: string, handler: Handler, exitCode: number]
   ['run w a=1 --timeout 1h', 'that answers', ACCEPTS, 0],
   ['batch w --rows rows.jsonl --results out.jsonl', 'that answers', ACCEPTS, 0],
   ['batch w --rows rows.jsonl --results out.jsonl', 'that rejects the request', REJECTS, 5],
+  ['batch w --rows rows.jsonl --results out.jsonl --timeout 9s', 'that delays polls', DELAYS, 8],
 ])('wfr %s leaves no timer behind with a service %s', async (command, _service, handler, exitCode) => {
   const clock = new VirtualClock();
   const { baseUrl } = await scriptedService(async (request, reply) => {

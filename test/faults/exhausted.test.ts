@@ -92,6 +92,22 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
     expect(triggered).toEqual([{ n: 2 }, { n: 1 }]);
   });
 
+  test('batch: 20 consecutive rows for which no socket can be opened stop the batch, and a row that is sent restarts their count', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(45) });
+    let screen = '';
+    const { connect } = net;
+    replaceFunction(net, 'connect', ((...args: Parameters<typeof connect>) =>
+      screen.split('  unreachable  ').length === 20 && !screen.includes('  finished  ')
+        ? connect(...args)
+        : new net.Socket().destroy(errorWithCode('EMFILE'))) as typeof connect);
+    const onOutput = (text: string) => (screen = text);
+    const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd, onOutput });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('45 rows: 1 finished, 39 unreachable, 5 waiting; ');
+    expect(stderr).toContain('The service cannot be reached: no further rows were sent.\n');
+  });
+
   test.skipIf(LACKS.procfs)(
     'run and batch: a real limit of open files exits 7 before anything is sent (fault 75)',
     async () => {

@@ -235,6 +235,32 @@ describe('batch: a service that is too busy', () => {
     });
   });
 
+  test('batch: polls that a gateway answers with 500 do not start the 5 minutes again', async () => {
+    const clock = new VirtualClock();
+    let posts = 0;
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'GET') return reply.send(500, { message: 'oops' });
+      if (++posts === 1) reply.send(201, aRun());
+      else reply.send(429, { message: 'busy' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = [...BATCH_ARGS, '--concurrency', '2'];
+    const { stderr } = await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } });
+    expect(stderr).toContain('too busy for 5 minutes');
+    expect(clock.monotonic()).toBeLessThan(5.6 * MINUTE);
+  });
+
+  test('batch: no request that waits for its turn is sent once the service asks to wait for an hour', async () => {
+    const { clock, state, env } = await startBusyService(429, { 'retry-after': '3600' });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(5) });
+    const args = [...BATCH_ARGS, '--rate', '1', '--concurrency', '3'];
+    const { exitCode, stderr } = await runCli(args, { cwd, clock, env });
+    expect({ exitCode, posts: state.posts }).toEqual({ exitCode: 7, posts: 1 });
+    expect(stderr).toContain('The service asks to wait 1h: no further rows were sent.\n');
+    expect(clock.monotonic()).toBeLessThan(MINUTE);
+  });
+
   test('batch: a row that waits after a 429 is recorded as not triggered', async () => {
     const { clock, env } = await startBusyService(429, {});
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
