@@ -282,15 +282,15 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       `${all} ${word}`.length,
     ];
     return [
-      [[bar(total && done / total, WIDE_BATCH), 5]],
+      [[bar(total && done / total, WIDE_BATCH), 7]],
       [[`${formatCount(done)}/${all}`, 0]],
       [
         ...ended.map(([word, count], index): Part => {
           // The first problem is the last to go.
-          const rank = word === wordOf('finished') ? 6 : 2 + index / 10;
+          const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
           return [`${formatCount(count)} ${word}`, rank, 0, wordPaint(word, style)];
         }),
-        open(running, 'running', 7),
+        open(running, 'running', 6),
         open(total - done - running, 'waiting', 9),
       ],
       [[wait === undefined ? '' : waitText(wait, now), 1]],
@@ -307,8 +307,8 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       text: ({ word, count }) => `${formatCount(count)} ${word}`,
       paint: ({ word }) => wordPaint(word, style),
     },
-    { text: ({ reason }) => reason },
     { text: ({ label, count }) => (count > 1 ? `…, ${label}` : label), isOptional: true },
+    { text: ({ reason }) => reason },
   ];
   const below = (width: number) =>
     layOutTable([...problems.values()].slice(-MAX_REASONS), columns, { style, width }).slice(1);
@@ -377,10 +377,13 @@ function joinTexts(texts: readonly string[], separator = '  '): string {
   return texts.filter(Boolean).join(separator);
 }
 
-/** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. Empty if the share is unknown. */
+/**
+ * Returns a bar of `width` characters that shows a share, 0 to 1: only none leaves it empty, and only the whole fills it. An
+ * empty text if the share is unknown.
+ */
 export function drawBar(share: number | undefined, width = 12): string {
   if (share === undefined) return '';
-  const filled = Math.floor(Math.min(Math.max(share, 0), 1) * width);
+  const filled = share > 0 ? Math.max(1, Math.floor(Math.min(share, 1) * width)) : 0;
   return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 

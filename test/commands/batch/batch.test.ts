@@ -612,13 +612,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const shown = lines.map((line) => stripVTControlCharacters(line));
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
-      const label = (text: string) => (columns === 40 ? '' : ` {2}${text}`);
+      const label = (text: string) => (columns === 40 ? '' : `${text.padEnd(9)}  `);
       expect(last).toEqual([
         ...['c', 'd', 'e', 'f'].map((letter, index) =>
-          expect.stringMatching(`^1 rejected  422: ${letter}: no.*…${label(`line ${index + 3}`)}$`),
+          expect.stringMatching(`^1 rejected  ${label(`line ${index + 3}`)}422: ${letter}: no.*…$`),
         ),
         // The last row with a problem is in the last line.
-        expect.stringMatching(`^2 rejected  422: b: no.*…${label('…, line 7')}$`),
+        expect.stringMatching(`^2 rejected  ${label('…, line 7')}422: b: no.*…$`),
       ]);
       expect(lines.at(-1)).toContain('\u001b[33m2 rejected\u001b[39m');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))

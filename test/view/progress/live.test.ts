@@ -203,10 +203,10 @@ describe('live line', () => {
       '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1,204/min  1m, ~6m left',
     ],
     [111, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m left'],
-    [100, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  1,204/min  1m, ~6m left'],
-    [96, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  1m, ~6m left'],
-    [85, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown, 50 running  1m, ~6m left'],
-    [80, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  1m, ~6m left'],
+    [100, '1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1,204/min  1m, ~6m left'],
+    [96, '1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  1m, ~6m left'],
+    [85, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  1,204/min  1m, ~6m left'],
+    [80, '1,204/9,000  1,199 finished, 4 failed, 1 unknown  1m, ~6m left'],
     [66, '1,204/9,000  4 failed, 1 unknown  1m, ~6m left'],
     [55, '█░░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  1m'],
     [51, '1,204/9,000  4 failed, 1 unknown  1m'],
@@ -288,9 +288,11 @@ describe('live line', () => {
     expect(batchText({ ...counts, total: 342 }, 10_000, 100)).toMatch(/10s, ~6m left$/);
   });
 
-  test('live line: the bar of a batch is full only when every row has ended', () => {
+  test('live line: the bar of a batch is empty only before a row has ended, and full only when every row has', () => {
     const finished = (count: number) => ({ ended: [['finished', count]] as const });
     const counts = { running: 1, total: 61, paced: 60, wait: undefined };
+    expect(batchText({ ...counts, ...finished(0) }, 0, 77)).toMatch(/^░{12} {2}0\/61/);
+    expect(batchText({ ...counts, ...finished(1) }, 0, 77)).toMatch(/^█░{11} {2}1\/61/);
     expect(batchText({ ...counts, ...finished(60) }, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
     expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 77)).toMatch(/^█{12} {2}61\/61/);
   });
@@ -301,7 +303,7 @@ describe('live line', () => {
       '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running, 26 waiting  service busy (503): waiting 4s  12s',
     ],
     [94, '█░░░░░░░░░░░  3/30  1 finished, 2 failed, 1 running  service busy (503): waiting 4s  12s'],
-    [77, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  12s'],
+    [77, '3/30  1 finished, 2 failed  service busy (503): waiting 4s  12s'],
     [37, '3/30  service busy (503): waiting 4s'],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, text) => {
     const counts = {
