@@ -25,9 +25,11 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
-/** A column is not made narrower than this, and an optional one leaves the others that much of what they need. */
+/** A column is not made narrower than this; nor the last one, which may be prose, than that before the others. */
 const MIN_WIDTH = 8;
-const ENOUGH_WIDTH = 20;
+const MIN_LAST_WIDTH = 20;
+/** An optional column leaves the others that much of what they need. */
+const ENOUGH_WIDTH = 24;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(
@@ -62,7 +64,7 @@ function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Ro
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 
-/** Leaves out optional columns, then narrows what is wide of them, then the widest, until a line has at most `width` columns. */
+/** Leaves out optional columns, then narrows a last one that is wide, then the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
@@ -71,9 +73,8 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   const shown = columns.filter((column) => kept.has(column));
   while (lineWidth(shown.map((column) => column.width)) > width) {
-    const wide =
-      shown.find(({ isOptional, width }) => isOptional && width > ENOUGH_WIDTH) ??
-      shown.reduce((one, other) => (other.width > one.width ? other : one));
+    const [last] = shown.slice(-1).filter(({ width }) => width > MIN_LAST_WIDTH);
+    const wide = last ?? shown.reduce((one, other) => (other.width > one.width ? other : one));
     if (wide.width <= MIN_WIDTH) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }

@@ -77,7 +77,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     const batch = runs.find(({ results }) => results !== undefined);
     if (batch !== undefined)
       notes.push({
-        text: 'To list the rows of a batch, and how to continue',
+        text: 'For the results of a batch',
         command: `wfr results ${shorten(batch.id)}`,
       });
     const command = statusCommand(runs, shorten, { flags, profile, context });
@@ -195,16 +195,15 @@ function formatRuns(
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',
-      isOptional: true,
     },
   ];
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;
 }
 
-/** Returns how many rows of a batch have finished, of how many, and how many have each other state; those of one that runs are counted alone. */
+/** Returns how many rows of a batch have finished, of how many, and how many of those that were begun have each other state; the rows of one that runs are counted alone. */
 function rowsText({ rows, ended }: PastRun): string {
   if (rows === undefined) return '';
-  const { finished = 0, ...others } = rows;
+  const { finished = 0, waiting: _, ...others } = rows;
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
   if (!ended) return pluralize(total, 'row');
   const rest = Object.entries(others).map(([word, count]) => `, ${formatCount(count)} ${word}`);

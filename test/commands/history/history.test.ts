@@ -136,7 +136,7 @@ describe('history: recording and listing runs', () => {
     const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
-    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed, 1 waiting 2.0s 2s');
+    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed 2.0s 2s');
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
@@ -167,7 +167,7 @@ describe('history: recording and listing runs', () => {
     const { stdout, stderr } = await wfr('history');
     expect({ stdout, stderr }).toEqual({
       stdout: expect.stringContaining(id),
-      stderr: `To list the rows of a batch, and how to continue: wfr results ${id}\n`,
+      stderr: `For the results of a batch: wfr results ${id}\n`,
     });
     for (const folder of [cwd, join(cwd, 'other')]) {
       const results = await runCli(['results', id.toUpperCase()], { env, clock, cwd: folder });

@@ -123,7 +123,7 @@ describe('history: the table', () => {
       { id: 'b', baseUrl: 'https://other.example.com/' },
     ]);
     const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
-    expect(stripVTControlCharacters(await shown(60))).toMatch(/NAME +SERVICE +AGE/);
+    expect(stripVTControlCharacters(await shown(70))).toMatch(/NAME +SERVICE +AGE/);
     expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +NAME.*\n.*\n.* {2}…\S*5\.pdf/);
   });
 
@@ -134,15 +134,15 @@ describe('history: the table', () => {
     expect(shown[3]).toMatch(/^30fa8c1e {2}RUNNING {3}line 12 \(Smith & Sons, Inc\.\) {2}12m$/);
   });
 
-  test('a window of 40 columns shows names instead of ages and services', async () => {
+  test('a window of 40 columns shows names and ages instead of services', async () => {
     const runs = [...RUNS.slice(2, 4), { id: uuid('50fa8c1e'), baseUrl: 'https://other.example.com/' }];
     const { history } = past(runs);
     const text = stripVTControlCharacters((await history([], { stdoutTerminal: 40 })).stdout);
     expect(linesOf(text).slice(0, 4)).toEqual([
-      'ID        STATUS    NAME',
-      '50fa8c1e  accepted  invoice',
-      '40fa8c1e  PENDING   billing v2',
-      '30fa8c1e  RUNNING   line 12 (Smith & So…',
+      'ID        STATUS    NAME             AGE',
+      '50fa8c1e  accepted  invoice          now',
+      '40fa8c1e  PENDING   billing v2       12s',
+      '30fa8c1e  RUNNING   line 12 (Smith…  12m',
     ]);
   });
 
@@ -199,15 +199,19 @@ describe('history: the runs that are listed', () => {
       { ...ended, rows: { finished: 1_198, failed: 1, waiting: 1 } },
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS    NAME                 ROWS                              DURATION  AGE',
-      '40fa8c1e  FINISHED  invoice: rows.csv:2                                              now',
-      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed, 1 waiting  1m 30s    1m',
-      '10fa8c1e  FINISHED  invoice                                                          now',
+      'ID        STATUS    NAME                 ROWS                   DURATION  AGE',
+      '40fa8c1e  FINISHED  invoice: rows.csv:2                                   now',
+      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m 30s    1m',
+      '10fa8c1e  FINISHED  invoice                                               now',
     ]);
+    const narrow = await history([], { stdoutTerminal: 70 });
+    expect(linesOf(stripVTControlCharacters(narrow.stdout))[2]).toBe(
+      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m',
+    );
     const { stderr } = await history(['--limit', '2']);
     expect(linesOf(stderr)).toEqual([
       '2 of 3 runs and batches; to list all, add --limit 3',
-      'To list the rows of a batch, and how to continue: wfr results e0fa8c1e',
+      'For the results of a batch: wfr results e0fa8c1e',
     ]);
     expect((await history(['-q'])).stderr).toBe('');
     const runs = ['40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'].map(uuid);
