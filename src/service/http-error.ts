@@ -40,7 +40,7 @@ function codeOf({ status, request }: HttpErrorInfo): ErrorCode {
 
 /** Returns the summary, then the hints. */
 function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string[]] {
-  const { status, url, location, tokenSource, request } = info;
+  const { status, url, location, tokenSource, request, message = '' } = info;
   const isTrigger = 'workflowId' in request;
   const what = isTrigger ? 'the trigger' : 'the request';
   if (status >= 300 && status <= 399)
@@ -69,8 +69,10 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
         `the service has no run ${request.runId} (404)`,
         `Check the id (wfr history lists yours; @last is the latest), and the base URL: ${base}`,
       ];
+    // A server that has nothing there answers so too, but does not name the workflow.
+    const orNothing = message.includes(request.workflowId) ? '' : `, or has nothing at ${url}`;
     return [
-      `the service does not know the workflow, or has nothing at ${url} (404)`,
+      `the service does not know the workflow${orNothing} (404)`,
       // A name that a profile would resolve is sent as it is where there is none.
       isUuid(request.workflowId)
         ? `Check the workflow, and the base URL: ${base}`
@@ -83,7 +85,6 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   const summary = `the service rejected ${what} (${status})`;
   if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
   // A message about inputs alone does not doubt the workflow, and says what is wrong.
-  const { message = '' } = info;
   if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary];
   return [
     summary,

@@ -313,7 +313,7 @@ describe('run: responses that reject a trigger', () => {
       'a 404 response about the workflow (fault 20)',
       respond(404, 'There is no workflow "w".'),
       5,
-      '/runs (404); no run was created\n| There is no workflow "w".\n',
+      'the service does not know the workflow (404); no run was created\n| There is no workflow "w".\n',
     ],
     [
       'a 409 response (fault 22)',
