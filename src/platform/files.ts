@@ -180,7 +180,8 @@ export async function giveUnusedName(from: string, to: string): Promise<void> {
 
 /**
  * Opens a new file under a hidden name, which becomes the file at a path without links once it is written: a process that is
- * killed leaves no part of a file there. It is written once, which throws the system's error, and closed. Throws as assertOpenedAt.
+ * killed leaves no part of a file there, unless giveUnusedName has to copy. It is written once, which throws the system's error,
+ * and closed. Throws as assertOpenedAt.
  */
 export async function createHidden(path: string, context: Context, mode?: number) {
   const { randomUUID } = await import('node:crypto');
