@@ -160,8 +160,8 @@ export function layOutRuns(
     },
     {
       header: 'DURATION',
-      text: ({ past, durationMs }) =>
-        durationMs === undefined ? (durationText(past) ?? '') : formatDuration(durationMs),
+      text: ({ past, run, durationMs }) =>
+        durationMs === undefined ? (durationText(run && past) ?? '') : formatDuration(durationMs),
       isOptional: true,
     },
     {

@@ -27,6 +27,7 @@ async function watch(ids: readonly string[], options: CliOptions = {}, ended: re
   const records = [
     { ...past, id: FIRST },
     { ...past, id: SECOND, label: 'rows.csv:12' },
+    { ...past, id: 'order-2', triggered: '2026-01-02T03:03:45Z', ended: '2026-01-02T03:03:50Z' },
     { ...past, id: `${FIRST.slice(0, 9)}0000-4a53-9a8e-3d2f4c5b6a79` },
   ];
   writeFileSync(
@@ -64,13 +65,14 @@ describe('the live table of several runs', () => {
     ]);
   });
 
-  test('a run that has not been read is waiting', async () => {
-    const { stderr } = await watch(IDS);
+  test('a run that has not been read is waiting, without the duration that the history has', async () => {
+    const { stderr } = await watch([...IDS, 'order-2']);
     expect(frames(stderr)[0]?.slice(1)).toEqual([
       '  ID             STATUS   NAME',
       '  10fa8c1e-2f57  waiting  invoice',
       '  20fa8c1e       waiting  invoice: rows.csv:12',
       '  order-1        waiting',
+      '  order-2        waiting  invoice',
     ]);
   });
 
