@@ -1,5 +1,6 @@
 /** Whom wfr trusts, and how it identifies itself: all before anything is sent. */
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +9,7 @@ import { writeTestConfig } from '../helpers/config.js';
 import { errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import { startProxy } from '../helpers/proxy.js';
-import { acceptThenShow, aFinishedRun, aRun, scriptedService, showRun } from '../helpers/service.js';
+import { acceptThenShow, aFinishedRun, aRun, inTurn, scriptedService, showRun } from '../helpers/service.js';
 import { CA_FILE, CERTIFICATES, certificate } from '../helpers/tls.js';
 
 const SELF_SIGNED = join(CERTIFICATES, 'self-signed.pem');
@@ -216,6 +217,35 @@ test('run: a proxy that demands a client certificate is not given that of the se
   const { exitCode, stderr } = await runCli(['run', 'w', '--no-token'], options);
   expect({ exitCode, tunnels: proxy.tunnels }).toEqual({ exitCode: 7, tunnels: [] });
   expect(stderr).toContain(`the proxy 127.0.0.1:${proxy.port} requires a client certificate, or rejected it`);
+});
+
+test('watch: a connection that is lost after one without a client certificate is called lost', async () => {
+  const tls = certificate('good');
+  const service = await scriptedService(
+    inTurn(
+      (_request, reply) => reply.send(200, aRun(), { connection: 'close' }),
+      (_request, reply) => void reply.socket.destroy(),
+      (_request, reply) => reply.send(200, aFinishedRun()),
+    ),
+    { tls },
+  );
+  const demanding = await scriptedService(showRun(), { tls: { ...tls, ...DEMANDING } });
+  const ports = [service.port, demanding.port];
+  const proxy = await startProxy({
+    answer(socket) {
+      const target = connect(ports.shift() ?? service.port, '127.0.0.1');
+      target.on('error', () => {}).on('close', () => socket.destroy());
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(target).pipe(socket);
+    },
+  });
+  const env = { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't', HTTPS_PROXY: proxy.url };
+  const { exitCode, stderr } = await runCli(['watch', 'run-1'], { env });
+  expect(exitCode).toBe(0);
+  expect(stderr.match(/requires a client certificate|was lost/g)).toEqual([
+    'requires a client certificate',
+    'was lost',
+  ]);
 });
 
 describe('keyFile', () => {
