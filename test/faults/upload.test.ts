@@ -14,14 +14,16 @@ import {
   writeSync,
 } from 'node:fs';
 import promises from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { listenForSignals } from '../../src/platform/signals.js';
+import { systemError } from '../../src/platform/system-error.js';
 import { createTriggerBody } from '../../src/service/body.js';
 import { EACH_SCAN, readEvents } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
-import { realClock, VirtualClock } from '../helpers/clock.js';
+import { AutoAdvancingClock, realClock, VirtualClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
@@ -58,6 +60,20 @@ describe('run: the connection is lost during the upload', () => {
     expect(service.posts().length).toBe(2);
     for (const { received, headers } of service.posts())
       expect(received).toBeLessThan(Number(headers['content-length']));
+  });
+
+  test('run: a write that fails while the connection stays open ends the upload after 1 s', async () => {
+    const { _writev } = Socket.prototype;
+    replaceFunction(Socket.prototype, '_writev', function (this: Socket, chunks, callback) {
+      const isRequest = chunks.some(({ chunk }) => String(chunk).startsWith('POST '));
+      if (isRequest) callback(systemError('EPIPE'));
+      else _writev?.call(this, chunks, callback);
+    });
+    const service = await scriptedService(() => {});
+    const clock = new AutoAdvancingClock();
+    const { exitCode, stderr } = await run(service.baseUrl, { clock, limits: { stall: 2_000 } });
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 7, connections: 2 });
+    expect(stderr).toMatch(/ was lost \(EPIPE\) at \d+ % of the body, 2 tries; no run was created\n/);
   });
 
   test('run: the retry of a lost upload sends the whole body (fault 9)', async () => {
