@@ -216,7 +216,6 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   }
 
   function stayBusy(status: number): void {
-    if (givenUp.aborted) return;
     busy ??= { status, awake: startAwakeTime(clock) };
     if (busy.awake.elapsed() < MAX_OUTAGE) return;
     // The rows that wait have no response of their own.

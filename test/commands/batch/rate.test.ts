@@ -261,6 +261,24 @@ describe('batch: a service that is too busy', () => {
     expect(clock.monotonic()).toBeLessThan(MINUTE);
   });
 
+  test('batch: a 429 after the batch has given up is that of a busy service, not of an unreachable one', async () => {
+    const answers: (() => void)[] = [];
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      answers.push(() => reply.send(429, { message: 'busy' }));
+      if (answers.length === 2) reply.send(429, {}, { 'retry-after': '3600' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const { stderr } = await runCli(BATCH_ARGS, {
+      cwd,
+      terminal: 100,
+      env: { WFR_BASE_URL: baseUrl, TERM: 'xterm' },
+      onOutput: (text) => text.includes('1 unreachable') && answers.shift()?.(),
+    });
+    expect(stderr).toContain('service busy (429)');
+    expect(stderr).not.toContain('service unreachable');
+  });
+
   test('batch: a row that waits after a 429 is recorded as not triggered', async () => {
     const { clock, env } = await startBusyService(429, {});
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
