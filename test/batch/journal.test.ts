@@ -1,5 +1,5 @@
 /** The lines of a results file: invalid ones, and those of other versions of wfr. */
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, numberedRows, prepareBatch, readEvents, startBatchService } from '../helpers/batch.js';
@@ -51,6 +51,15 @@ describe('the lines of a results file', () => {
     const sent = await wfr(BATCH_ARGS, { cwd, env });
     expect(sent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
     expect(requests).toEqual([]);
+  });
+
+  test('batch: a results file that has lost its "batch" line exits 2, and nothing is sent again', async () => {
+    const { cwd, path, wfr, posts } = await prepareBatch(1);
+    await wfr(BATCH_ARGS, { cwd });
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^\{"event":"batch".*\n/m, ''));
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 2, posts: 1 });
+    expect(stderr).toContain('out.jsonl: has rows before its "batch" line');
   });
 
   test('results: an event of a newer wfr is ignored, whatever its members', async () => {

@@ -35,6 +35,8 @@ import { replaceFunction } from '../helpers/replace-function.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
+const errorWithCode = (code: string) => Object.assign(new Error(code), { code });
+
 const isDead = { isAlive: () => false };
 
 describe('batch: the lock of a results file', () => {
@@ -106,17 +108,27 @@ describe('batch: the lock of a results file', () => {
     expect(clock.sleeps.slice(0, 13)).toEqual(Array(13).fill(2_000));
   });
 
-  test("batch: an owner in another container counts as alive only while the file's modification time changes", async () => {
+  test("batch: an owner in another container counts as alive only while the file's modification time or size changes", async () => {
     const { cwd, path, wfr, requests } = await prepareBatch(2);
     const clock = new VirtualClock();
+    const time = new Date(clock.start);
     appendClaim(path, { host: 'a-container', pid: 1, space: 'test pid:[1]' });
-    const watched = wfr(BATCH_ARGS, { cwd, clock });
-    clock.after(5_000, () => utimesSync(path, new Date(), new Date(Date.now() + 60_000)));
-    expect(await watched).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('process 1 on a-container is using it'),
-    });
-    expect(requests).toEqual([]);
+    const changes = [
+      () => utimesSync(path, time, time),
+      () => {
+        appendFileSync(path, '{"event":"close","by":"000000aa"}\n');
+        // As on a file system with coarse times.
+        utimesSync(path, time, time);
+      },
+    ];
+    for (const change of changes) {
+      clock.after(5_000, change);
+      expect(await wfr(BATCH_ARGS, { cwd, clock })).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('process 1 on a-container is using it'),
+      });
+      expect(requests).toEqual([]);
+    }
     expect((await wfr(BATCH_ARGS, { cwd, clock })).exitCode).toBe(0);
   });
 
@@ -153,6 +165,16 @@ describe('batch: the lock of a results file', () => {
       const self = { pid: 1, space: 'test', started: '999', isAlive: () => true };
       expect((await wfr(BATCH_ARGS, { cwd, self })).exitCode).toBe(0);
     }
+  });
+
+  test('batch: a process that was replaced does not release the file when it ends', async () => {
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
+    appendClaim(path, { token: '000000aa' });
+    appendClaim(path, {}, { after: '000000aa' });
+    appendFileSync(path, '{"event":"close","by":"000000aa"}\n');
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
+    expect(stderr).toContain('process 4242 on test-host is using it');
   });
 
   test('batch: of two processes that start at once, one works and the other exits 2', async () => {
@@ -206,14 +228,21 @@ describe('batch: the lock of a results file', () => {
 
 type Write = (data: Buffer) => Promise<{ bytesWritten: number; buffer: Buffer }>;
 
+/** Changes the functions of results files that are opened from now on to be written. */
+function changeFiles(change: (handle: promises.FileHandle, path: string) => void): void {
+  const { open } = promises;
+  replaceFunction(promises, 'open', async (path, flags, mode) => {
+    const handle = await open(path, flags, mode);
+    if (flags !== 'r' && String(path).endsWith('out.jsonl')) change(handle, String(path));
+    return handle;
+  });
+}
+
 /** Replaces how files write that are opened from now on; `write` is a file's own function. */
 function replaceWrites(replaced: (data: Buffer, write: Write, path: string) => ReturnType<Write>): void {
-  const { open } = promises;
-  replaceFunction(promises, 'open', async (path, ...rest) => {
-    const handle = await open(path, ...rest);
+  changeFiles((handle, path) => {
     const write = handle.write.bind(handle) as Write;
-    handle.write = ((data: Buffer) => replaced(data, write, String(path))) as typeof handle.write;
-    return handle;
+    handle.write = ((data: Buffer) => replaced(data, write, path)) as typeof handle.write;
   });
 }
 
@@ -403,19 +432,50 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: a request whose row is not on disk as sent is not completed, and its row waits', async () => {
-    const { open } = promises;
-    replaceFunction(promises, 'open', async (path, ...rest) => {
-      const handle = await open(path, ...rest);
+    changeFiles((handle, path) => {
       handle.datasync = async () => {
-        if (readFileSync(String(path), 'utf8').includes('"sent"'))
-          throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+        if (readFileSync(path, 'utf8').includes('"sent"')) throw errorWithCode('EIO');
       };
-      return handle;
     });
     const { cwd, wfr, triggered } = await prepareBatch(1);
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect({ exitCode, triggered }).toEqual({ exitCode: 74, triggered: [] });
     expect(stderr).toContain('1 row: 1 waiting');
+  });
+
+  test('batch: an error of the disk that closing the file reports exits 74', async () => {
+    changeFiles((handle) => {
+      const close = handle.close.bind(handle);
+      handle.close = async () => {
+        await close();
+        throw errorWithCode('EIO');
+      };
+    });
+    const { cwd, wfr } = await prepareBatch(1);
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('cannot write out.jsonl: ');
+  });
+
+  test('batch: a results file whose times must not be set is written like any other', async () => {
+    changeFiles((handle) => {
+      handle.utimes = () => Promise.reject(errorWithCode('EPERM'));
+    });
+    const { cwd, wfr } = await prepareBatch(1);
+    const { exitCode, clock } = await wfr(BATCH_ARGS, { cwd });
+    expect(exitCode).toBe(0);
+    expect(clock.monotonic()).toBeGreaterThan(2_000);
+  });
+
+  test('batch: a line that another program leaves incomplete ends the batch with exit 74', async () => {
+    replaceWrites(async (data, write, path) => {
+      if (data.includes('"sent"')) appendFileSync(path, '{"event":');
+      return write(data);
+    });
+    const { cwd, wfr, triggered } = await prepareBatch(1);
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect({ exitCode, triggered }).toEqual({ exitCode: 74, triggered: [] });
+    expect(stderr).toContain('cannot write out.jsonl: another program is writing to it');
   });
 
   test.each<[string, (path: string) => void, string]>([
