@@ -312,7 +312,8 @@ describe('batch --rows: tables that change', () => {
     write(table('B,2', 'X,0'));
     expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished; 2 gone') });
     expect(sent).toHaveLength(4);
-    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+    const report = ['--report', 'json=r.json'];
+    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl', ...report], { cwd });
     const rows = stdout
       .trimEnd()
       .split('\n')
@@ -323,6 +324,8 @@ describe('batch --rows: tables that change', () => {
       [4, 'rows.csv:3', 'gone'],
       [6, 'rows.csv:3', 'finished'],
     ]);
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    expect(runs.map(({ row }: { row: number }) => row)).toEqual([3, 6]);
   });
 
   test('batch: a failed row that has moved is named by its new line', async () => {
