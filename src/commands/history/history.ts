@@ -7,6 +7,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { type History, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import { batchStatus } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
+import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
@@ -59,10 +60,12 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
       (status === undefined || statusOf(run).toLowerCase() === status) &&
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
-  const runs = all.slice(0, limit).map((run): ListedRun => {
+  const toListed = async (run: PastRun): Promise<ListedRun> => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
-    return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
-  });
+    const status = (await wasKilled(run, context)) ? 'STOPPED' : run.status;
+    return { ...run, status, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
+  };
+  const runs = await Promise.all(all.slice(0, limit).map(toListed));
   const layout = await openLayout(flags.color, context);
   // Nothing else in the whole history has the same beginning.
   const shorten = idShortener(recorded.map(({ id }) => id));
@@ -210,7 +213,17 @@ function rowsText({ rows, ended }: PastRun): string {
   return `${formatCount(finished)}/${formatCount(total)}${rest.join('')}`;
 }
 
-function statusOf({ status = 'accepted', rows, ended }: PastRun): string {
-  if (rows === undefined) return status;
-  return ended ? batchStatus(rows) : 'RUNNING';
+function statusOf({ status, rows, ended }: PastRun): string {
+  if (rows === undefined) return status ?? 'accepted';
+  return ended ? batchStatus(rows) : (status ?? 'RUNNING');
+}
+
+/** A command that writes a results file touches it every 2 s (lock.ts), which other mounts may show late (ms). */
+const SILENCE = 60_000;
+
+/** Returns whether the last command of a batch neither ended nor touches the results file any more. */
+async function wasKilled({ results, ended }: PastRun, { clock }: Pick<Context, 'clock'>): Promise<boolean> {
+  if (results === undefined || ended) return false;
+  const stats = await statOf(results);
+  return stats === undefined || clock.now() - Number(stats.mtimeMs) > SILENCE;
 }

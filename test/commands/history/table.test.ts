@@ -1,10 +1,11 @@
 /** The table of `wfr history`: what fits the window, and which runs it lists. */
-import { mkdirSync, promises, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -222,16 +223,30 @@ describe('history: the runs that are listed', () => {
   });
 
   test('a batch whose command has not ended is running, and the latest that began is first', async () => {
+    const running = { ...BATCH, results: join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl') };
     const { list } = past([
-      BATCH,
-      { ...BATCH, id: uuid('f0fa8c1e'), workflow: OTHER, rows: { waiting: 1 } },
-      BATCH,
+      running,
+      { ...running, id: uuid('f0fa8c1e'), workflow: OTHER, rows: { waiting: 1 } },
+      running,
     ]);
     expect(await list()).toEqual([
       'ID        STATUS   NAME                 ROWS        AGE',
       'e0fa8c1e  RUNNING  invoice: rows.csv    1,200 rows  now',
       'f0fa8c1e  RUNNING  f7a1c2d3…: rows.csv  1 row       now',
     ]);
+  });
+
+  test('a batch whose command was killed is stopped: it no longer touches its results file, or that is gone', async () => {
+    const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
+    const { list } = past([{ ...BATCH, results }]);
+    const touched = async (ms: number) => {
+      utimesSync(results, 0, (NOW - ms) / 1_000);
+      return (await list())[1];
+    };
+    expect(await touched(60_000)).toContain('e0fa8c1e  RUNNING  ');
+    expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  1,200 rows');
+    rmSync(results);
+    expect((await list())[1]).toContain('e0fa8c1e  STOPPED  ');
   });
 
   test.each([
@@ -272,7 +287,7 @@ describe('history: the runs that are listed', () => {
 
   test('in a window of 40 columns, a batch has the name of its table', async () => {
     const { stdout } = await past([BATCH]).history([], { stdoutTerminal: 40 });
-    expect(stripVTControlCharacters(stdout)).toContain('e0fa8c1e  RUNNING  rows.csv');
+    expect(stripVTControlCharacters(stdout)).toContain('e0fa8c1e  STOPPED  rows.csv');
   });
 
   const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
