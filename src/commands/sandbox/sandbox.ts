@@ -89,8 +89,10 @@ export async function sandbox(
     if (forced !== '') await writeLine(`Forced: ${sanitize(forced)}${effect}`, context);
     await writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   };
+  const shown = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n');
+  const placeholder = shown.includes(PLACEHOLDER) ? '\nscan.pdf stands for a document of yours.\n' : '';
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
-  const examples = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n') + more;
+  const examples = shown + placeholder + more;
   try {
     return program === undefined
       ? await serve(settings, examples, announce, context)
@@ -191,7 +193,8 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The document of the examples, where wfr's clone or package is the working folder. */
+const PLACEHOLDER = '@scan.pdf';
+/** The document of the examples instead, where wfr's clone or package is the working folder. */
 const DOCUMENT = 'examples/invoice.pdf';
 
 function hasDocument(cwd: string): boolean {
@@ -215,7 +218,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(hasDocument(cwd) ? command.replaceAll('@scan.pdf', `@${DOCUMENT}`) : command)}`,
+    `  ${bold(hasDocument(cwd) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];
   return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');

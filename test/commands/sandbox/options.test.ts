@@ -167,7 +167,7 @@ describe('--from-profile', () => {
     const three = await serve(writeTestConfig({ profiles: { 'my test': { workflows } } }));
     expect(three.stderr).toMatch(/\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n$/);
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nfree .*\n {2}wfr run .*\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nfree .*\n {2}wfr run .*\n\nscan\.pdf stands for a document of yours\.\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
