@@ -213,9 +213,7 @@ export async function createRun(
       const sent = `Sent ${formatUtc(sentAt)}: workflow ${trigger.workflowId}, inputs ${names}`;
       facts.hints = [sent, ...facts.hints];
       log.unknown(error);
-    }
-    // What the log cannot record, it cannot record as refused either.
-    else if (error.code !== 'output-not-written') log.refused(error, true);
+    } else log.refused(error, true);
     throw error;
   }
 }

@@ -83,11 +83,7 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
       return {
         sent: async () => {
           const inputs = await beforeSent?.();
-          await commit({ event: 'sent', row, inputs }).catch((error) => {
-            // The request is not completed, so that the row is as it was.
-            applyNow({ event: 'refused', row, code: 'output-not-written', reason: '' });
-            throw error;
-          });
+          await commit({ event: 'sent', row, inputs });
         },
         refused: (error, isFinal) => {
           // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
