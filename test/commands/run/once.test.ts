@@ -1,5 +1,5 @@
 /** `wfr run --once <file>`: the same command triggers at most one run, across processes. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -407,6 +407,25 @@ describe('run --once: the file', () => {
     expect(stderr).toContain('my.once: belongs to a command with --once; use another file with --results');
     expect(posts().length).toBe(1);
   });
+
+  test.skipIf(LACKS.removalOfOpenFiles)(
+    'run --once: a file that is removed while it is opened exits 2, and nothing is sent',
+    async () => {
+      const { once, path, requests } = await prepareOnce();
+      const { open } = promises;
+      replaceFunction(promises, 'open', (file, flags, mode) => {
+        if (file === path && flags !== 'r') rmSync(path);
+        return open(file, flags, mode);
+      });
+      const { exitCode, stderr } = await once();
+      expect({ exitCode, requests, isThere: existsSync(path) }).toEqual({
+        exitCode: 2,
+        requests: [],
+        isThere: false,
+      });
+      expect(stderr).toContain('--once my.once: no such file');
+    },
+  );
 
   test('run --once: cut after any byte, the file never leads to a second run of a sent request (fault 101)', async () => {
     const { once, path, accepted, cwd, env, wfr } = await prepareOnce();
