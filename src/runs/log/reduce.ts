@@ -175,17 +175,17 @@ export function toOutcome(
     id: run?.id ?? id,
     workflowId,
     run,
-    error: error && factsOfRecord(error, state),
+    error: error && factsOfRecord(error, rowState),
     startedAt: acceptedAt,
     durationMs: acceptedAt && endedAt && endedAt - acceptedAt,
   };
 }
 
-function factsOfRecord({ code, reason, status, requestId }: RecordedError, state: State): Facts {
+function factsOfRecord({ code, reason, status, requestId }: RecordedError, state: RowState): Facts {
   return new WfrError(code, reason.split('\n'), {
     response: { status, requestId },
     runMayExist: state === 'unknown',
-    createdNothing: state !== 'unknown' && state !== 'lost',
+    createdNothing: hasNoRun(state),
     isTemporary: state === 'unreachable',
   }).facts;
 }
