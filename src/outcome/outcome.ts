@@ -91,10 +91,14 @@ const DECISIVE: readonly State[] = [
   'invalid',
 ];
 
+const toStatus = (word: string) => (word === 'waiting' ? 'STOPPED' : word.toUpperCase());
+
+/** How a batch may stand that has not finished. */
+export const BATCH_STATUSES: readonly string[] = DECISIVE.map(toStatus);
+
 /** Returns how a batch stands whose command has ended, by how many of its rows have each word. */
 export function batchStatus(rows: Readonly<Record<string, number>>): string {
-  const word = DECISIVE.find((one) => rows[one]) ?? 'finished';
-  return word === 'waiting' ? 'STOPPED' : word.toUpperCase();
+  return toStatus(DECISIVE.find((one) => rows[one]) ?? 'finished');
 }
 
 /** Runs that are listed at most for programs. */

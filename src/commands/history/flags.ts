@@ -7,10 +7,10 @@ export const HISTORY: CommandEntry = {
   help: `
 In wfr status and wfr watch, the beginning of an id stands for it, @last for the
 latest run at the current service, and @last:<workflow> for that of a workflow.
-Without --status, a batch is one line, with its rows as its last command left
-them; wfr results takes its id. A run has a duration if wfr saw it end. The
-history is in $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it
-off.
+A batch is one line, with its rows as its last command left them; wfr results
+takes its id. With --status, the runs of its rows are listed, too. A run has a
+duration if wfr saw it end. The history is in $XDG_STATE_HOME/wfr or
+~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
   wfr history --status failed
@@ -20,7 +20,7 @@ Examples:
     command
       .description('List the runs that you triggered on this machine, latest first.')
       .addOption(common('-n, --limit <number>', 'maximum number of runs to list (default: 20)'))
-      .addOption(common('--status <status>', 'only runs with this status, such as FAILED'))
+      .addOption(common('--status <status>', 'only runs and batches with this status, such as FAILED'))
       .addOption(common('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name'));
     addFlags(command, 'output', 'profile', 'messages');
   },

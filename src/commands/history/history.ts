@@ -5,7 +5,7 @@ import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { type History, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
-import { batchStatus } from '../../outcome/outcome.js';
+import { BATCH_STATUSES, batchStatus } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
@@ -43,29 +43,27 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const { quiet } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);
   const log = openHistory(context);
-  const recorded = await log.readAll();
+  const recorded = await completeBatches(await log.readAll(), context);
   const known = recorded.filter((one) => !isBatch(one));
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),
     limit: () => parseLimit(flags.limit),
-    status: () => parseStatus(flags.status, known),
+    status: () => parseStatus(flags.status, recorded),
     workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),
   });
   const nameOf = workflowNames(profile);
   const isText = format === 'text';
-  // Who selects runs by their status wants to see each of them.
-  const listed = isText && status === undefined ? withoutRows(recorded) : known;
-  const all = listed.filter(
+  // Who selects by a status wants to see each run that has it.
+  const listed = status === undefined ? withoutRows(recorded) : recorded;
+  const all = (isText ? listed : known).filter(
     (run) =>
       (status === undefined || statusOf(run).toLowerCase() === status) &&
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
-  const toListed = async (run: PastRun): Promise<ListedRun> => {
+  const runs = all.slice(0, limit).map((run): ListedRun => {
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
-    const status = (await wasKilled(run, context)) ? 'STOPPED' : run.status;
-    return { ...run, status, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
-  };
-  const runs = await Promise.all(all.slice(0, limit).map(toListed));
+    return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
+  });
   const layout = await openLayout(flags.color, context);
   // Nothing else in the whole history has the same beginning.
   const shorten = idShortener(recorded.map(({ id }) => id));
@@ -91,13 +89,18 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   return ExitCode.ok;
 }
 
-/** Returns the records without the runs of batches, which have a line of their own, with the version of their workflow. */
-function withoutRows(recorded: readonly PastRun[]): PastRun[] {
+/** Returns the records, those of batches with their status and the version of their workflow. */
+function completeBatches(recorded: readonly PastRun[], context: Context): Promise<PastRun[]> {
   const versions = new Map(recorded.map(({ batch, version }) => [batch, version]));
+  const complete = async (one: PastRun) =>
+    isBatch(one) ? { ...one, version: versions.get(one.id), status: await statusOfBatch(one, context) } : one;
+  return Promise.all(recorded.map(complete));
+}
+
+/** Returns the records without the runs of batches, which have a line of their own. */
+function withoutRows(recorded: readonly PastRun[]): PastRun[] {
   const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
-  return recorded
-    .filter(({ batch = '' }) => !batches.has(batch))
-    .map((one) => (isBatch(one) ? { ...one, version: versions.get(one.id) } : one));
+  return recorded.filter(({ batch = '' }) => !batches.has(batch));
 }
 
 const isOpen = ({ status }: PastRun) => !hasEndedStatus(status);
@@ -107,10 +110,11 @@ function parseLimit(raw = '20'): number {
   throw new UsageError(`--limit ${raw}: expected a whole number of at least 1, such as 50`);
 }
 
-/** Returns a status in lower case. Throws UsageError for one that neither the service nor a run in the history has. */
+/** Returns a status in lower case. Throws UsageError for one that no service, batch or run in the history has. */
 function parseStatus(raw: string | undefined, known: readonly PastRun[]): string | undefined {
   const status = raw?.toLowerCase();
-  const statuses = [...KNOWN_STATUSES, ...known.map(statusOf)].map((word) => word.toLowerCase());
+  const words = [...KNOWN_STATUSES, ...BATCH_STATUSES, ...known.map(statusOf)];
+  const statuses = words.map((word) => word.toLowerCase());
   if (status === undefined || statuses.includes(status)) return status;
   throw new UsageError(`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`);
 }
@@ -213,17 +217,16 @@ function rowsText({ rows, ended }: PastRun): string {
   return `${formatCount(finished)}/${formatCount(total)}${rest.join('')}`;
 }
 
-function statusOf({ status, rows, ended }: PastRun): string {
-  if (rows === undefined) return status ?? 'accepted';
-  return ended ? batchStatus(rows) : (status ?? 'RUNNING');
-}
+const statusOf = ({ status = 'accepted' }: PastRun) => status;
 
 /** A command that writes a results file touches it every 2 s (lock.ts), which other mounts may show late (ms). */
 const SILENCE = 60_000;
 
-/** Returns whether the last command of a batch neither ended nor touches the results file any more. */
-async function wasKilled({ results, ended }: PastRun, { clock }: Pick<Context, 'clock'>): Promise<boolean> {
-  if (results === undefined || ended) return false;
+/** Returns how a batch stands: stopped if its last command neither ended nor touches the results file any more. */
+async function statusOfBatch({ rows = {}, ended, results }: PastRun, { clock }: Context): Promise<string> {
+  if (ended) return batchStatus(rows);
+  if (results === undefined) return 'RUNNING';
   const stats = await statOf(results);
-  return stats === undefined || clock.now() - Number(stats.mtimeMs) > SILENCE;
+  const isTouched = stats !== undefined && clock.now() - Number(stats.mtimeMs) <= SILENCE;
+  return isTouched ? 'RUNNING' : 'STOPPED';
 }

@@ -219,6 +219,11 @@ describe('history: the runs that are listed', () => {
     expect(await list('-o', 'id')).toEqual(runs);
     expect(await list('-o', 'id', '--status', 'finished')).toEqual(runs);
     expect(await list('--status', 'finished')).toHaveLength(5);
+    expect(await list('--status', 'Stopped')).toEqual([
+      expect.stringMatching(/^ID /),
+      expect.stringMatching(/^e0fa8c1e {2}STOPPED /),
+    ]);
+    expect(await list('--status', 'invalid')).toEqual(['']);
     expect(await list('--workflow', OTHER)).toEqual(['']);
   });
 
