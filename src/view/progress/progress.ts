@@ -307,7 +307,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       text: ({ word, count }) => `${formatCount(count)} ${word}`,
       paint: ({ word }) => wordPaint(word, style),
     },
-    { text: ({ label, count }) => (count > 1 ? `…, ${label}` : label), isOptional: true },
+    { text: ({ label, count }) => (count > 1 ? `${label}, …` : label), isOptional: true },
     { text: ({ reason }) => reason },
   ];
   const below = (width: number) =>
