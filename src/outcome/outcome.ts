@@ -45,7 +45,7 @@ const STATE_TABLE = {
   accepted: { exit: ExitCode.ok, tone: 'open' },
   running: { exit: ExitCode.stillRunning, tone: 'open', code: 'still-running' },
   /** Not sent yet, by choice or because wfr stopped. */
-  waiting: { exit: ExitCode.unreachable, tone: 'doubt' },
+  waiting: { exit: ExitCode.stillRunning, tone: 'doubt' },
   /** No longer in the table; how it ended touches nothing. */
   gone: { exit: ExitCode.ok, tone: 'open' },
   noValue: { word: 'no value', exit: ExitCode.noSuchValue, tone: 'doubt' },

@@ -569,7 +569,7 @@ describe('batch --rows: tables that change', () => {
 
 describe('batch: settling rows', () => {
   test('batch --adopt <row>=none: restores what was known, does not send the row, and may be repeated', async () => {
-    const { run, sent, state } = await prepareTable('n\n1\n2\n3\n');
+    const { run, sent, state, wfr, cwd } = await prepareTable('n\n1\n2\n3\n');
     state.answerOf = (inputs) => (inputs.includes('1') ? 'drop' : inputs.includes('2') ? 'fail' : 'finish');
     expect((await run()).exitCode).toBe(6);
     state.answerOf = () => 'drop';
@@ -579,7 +579,8 @@ describe('batch: settling rows', () => {
       const settled = await run('--adopt', '2=none', '--adopt', '3=none');
       expect(settled.stderr).toContain('1 finished, 1 failed, 1 waiting');
       expect(settled.stderr).toContain('failed at step S: rows.csv:3: m');
-      expect(settled.exitCode).toBe(7);
+      expect(settled.exitCode).toBe(8);
+      expect((await wfr(['results', 'out.jsonl'], { cwd })).exitCode).toBe(8);
     }
     expect(sent).toHaveLength(4);
     state.answerOf = () => 'finish';
