@@ -76,13 +76,13 @@ export function openHistory(context: Context) {
     folder: log?.path,
     readAll,
 
-    /** Records a run that the service accepted, or a batch that begins, in the background. */
-    recordTrigger(run: Omit<PastRun, 'triggered'>): void {
+    /** Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background. */
+    recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now()): void {
       const short = (text: string | undefined) =>
         (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
       const [status, label, version] = [run.status, run.label, run.version].map(short);
-      const triggered = formatIso(clock.now());
+      const triggered = formatIso(time);
       const results = run.results && secrets.mask(run.results);
       append({ ...run, inputs, status, triggered, label, version, results });
     },

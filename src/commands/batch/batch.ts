@@ -116,7 +116,7 @@ async function sendRows(
 ): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const { results: file } = plan;
-  const started = context.clock.monotonic();
+  const [began, started] = [context.clock.now(), context.clock.monotonic()];
   const log = await session.interruption.raceToOpen(openLog(plan, session));
   // The time of this command would not be that of the batch.
   const isContinued = log.rows.known > 0;
@@ -143,7 +143,7 @@ async function sendRows(
       const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
       const rows = { waiting: table.total };
       const begun = { ...recorded, workflow: plan.workflowId, inputs: [], label, rows };
-      session.history.recordTrigger({ ...begun, results: file?.path, isContinued });
+      session.history.recordTrigger({ ...begun, results: file?.path, isContinued }, began);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }

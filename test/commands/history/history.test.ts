@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { appendClaim } from '../../helpers/batch.js';
 import { type CliOptions, NO_HOME, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { AutoAdvancingClock } from '../../helpers/clock.js';
 import { effort } from '../../helpers/effort.js';
@@ -150,6 +151,13 @@ describe('history: recording and listing runs', () => {
     expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv 0\/1, 1 rejected \S+ now$/);
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
+  });
+
+  test('history: the duration of a batch is that of its summary, with the time that its results file was locked', async () => {
+    const { cwd, batch, latest } = await startHistoryBatch();
+    appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });
+    expect((await batch('--results', 'a.jsonl')).stderr).toContain('2 rows: 2 failed; took 12s\n');
+    expect((await latest()).line).toMatch(/ 0\/2, 2 failed 12s /);
   });
 
   test('history: a folder is named as it was written, and has its files as rows', async () => {
