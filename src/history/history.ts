@@ -76,15 +76,19 @@ export function openHistory(context: Context) {
     folder: log?.path,
     readAll,
 
-    /** Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background. */
-    recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now()): void {
+    /**
+     * Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background; a batch once
+     * more when its command has ended, because its rows may have driven the first record out.
+     */
+    recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
       const short = (text: string | undefined) =>
         (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
       const [status, label, version] = [run.status, run.label, run.version].map(short);
       const triggered = formatIso(time);
+      const ended = isEnd ? formatIso(clock.now()) : undefined;
       const results = run.results && secrets.mask(run.results);
-      append({ ...run, inputs, status, triggered, label, version, results });
+      append({ ...run, inputs, status, triggered, ended, label, version, results });
     },
 
     /**
@@ -92,12 +96,12 @@ export function openHistory(context: Context) {
      * triggered it. With `isEnd`, it has ended just now.
      */
     recordStatus(
-      { id, baseUrl, status: raw, rows }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'rows'>,
+      { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
       { isNew = false, isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
-      const record = { id, baseUrl, status, ended, rows };
+      const record = { id, baseUrl, status, ended };
       if (isNew) return append(record);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
@@ -189,16 +193,15 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
     const key = keyOf(record);
     if (isTriggered(record)) {
       // A batch that is continued is the latest.
-      runs.delete(key);
+      if (record.ended === undefined) runs.delete(key);
       runs.set(key, { ...record, status: record.status });
     }
     const known = runs.get(key);
-    const { status, ended, rows } = record;
+    const { status, ended } = record;
     if (known !== undefined)
       Object.assign(known, {
         ...(typeof status === 'string' && { status }),
         ...(typeof ended === 'string' && { ended }),
-        ...(areCounts(rows) && { rows }),
       });
   }
   return runs;
@@ -210,13 +213,12 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
   const { version = '', batch = '', results = '', rows = {} } = record;
-  if (!Array.isArray(inputs) || !areCounts(rows)) return false;
+  const areCounts = isObject(rows) && Object.values(rows).every(Number.isSafeInteger);
+  if (!Array.isArray(inputs) || !areCounts) return false;
   return [id, workflow, baseUrl, triggered, status, label, version, batch, results, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }
-
-const areCounts = (rows: unknown) => isObject(rows) && Object.values(rows).every(Number.isSafeInteger);
 
 /** The fewest characters that stand for a UUID. */
 const MIN_TYPED = 4;
@@ -258,6 +260,8 @@ const SAFELY = (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /** Bytes of each file. */
 const MAX_SIZE = 256 * 1024;
+/** Records that are written before the size is looked at: rows of a batch may end faster than they are written. */
+const AT_ONCE = 100;
 /** Age after which the owner of the lock is presumed dead (ms). */
 const LOCK_TIMEOUT = 10_000;
 
@@ -290,13 +294,16 @@ async function appendRecords(log: LogFolder, records: readonly object[], now: nu
   await mkdirp(log.path, 0o700);
   const folder = await openFolder(log);
   const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-  const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
-  try {
-    // The first line feed ends a partial record, if another process was killed while writing it.
-    for (const record of records) await file.appendFile(`\n${sanitizeJson(record)}\n`);
-    if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now).catch(() => {});
-  } finally {
-    await file.close();
+  for (let at = 0; at < records.length; at += AT_ONCE) {
+    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
+    try {
+      // The first line feed ends a partial record, if another process was killed while writing it.
+      const lines = records.slice(at, at + AT_ONCE).map((record) => `\n${sanitizeJson(record)}\n`);
+      await file.appendFile(lines.join(''));
+      if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now).catch(() => {});
+    } finally {
+      await file.close();
+    }
   }
 }
 

@@ -127,7 +127,11 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const recorded = { id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href };
+  const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
+  const recorded = {
+    ...{ id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href, workflow: plan.workflowId },
+    ...{ inputs: [], label, results: file?.path, isContinued },
+  };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;
   let hasNoRow = false;
@@ -140,10 +144,7 @@ async function sendRows(
       if (file?.isDefault)
         reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
       await validateDecisions(plan, log, file);
-      const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
-      const rows = { waiting: table.total };
-      const begun = { ...recorded, workflow: plan.workflowId, inputs: [], label, rows };
-      session.history.recordTrigger({ ...begun, results: file?.path, isContinued }, began);
+      session.history.recordTrigger({ ...recorded, rows: { waiting: table.total } }, began);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }
@@ -171,7 +172,7 @@ async function sendRows(
   });
   if (table !== undefined) {
     const { gone, ...rows } = Object.fromEntries(summary.counts);
-    session.history.recordStatus({ ...recorded, rows }, { isNew: true, isEnd: true });
+    session.history.recordTrigger({ ...recorded, rows }, began, { isEnd: true });
   }
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.

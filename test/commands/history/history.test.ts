@@ -20,6 +20,7 @@ import { AutoAdvancingClock } from '../../helpers/clock.js';
 import { effort } from '../../helpers/effort.js';
 import { folderWith } from '../../helpers/files.js';
 import { bash, startWfr } from '../../helpers/process.js';
+import { replaceFunction } from '../../helpers/replace-function.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
@@ -158,6 +159,29 @@ describe('history: recording and listing runs', () => {
     appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });
     expect((await batch('--results', 'a.jsonl')).stderr).toContain('2 rows: 2 failed; took 12s\n');
     expect((await latest()).line).toMatch(/ 0\/2, 2 failed 12s /);
+  });
+
+  test('history: the line of a batch outlasts its rows, of which the history keeps the last', async () => {
+    const { env, clock, cwd, file, wfr, latest } = await startHistoryBatch();
+    const rows = Array.from({ length: 1_000 }, (_, row) => `${row} ${'x'.repeat(190)}\n`);
+    writeFileSync(join(cwd, 'rows.csv'), `customer\n${rows.join('')}`);
+    const { open } = promises;
+    let release = () => {};
+    const ended = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // The records of most rows are written at once.
+    replaceFunction(promises, 'open', async (...args) => {
+      if (args[0] === file) await ended;
+      return open(...args);
+    });
+    const args = ['batch', FAILING, '--rows', 'rows.csv', '--label', 'customer', '--rate', '0'];
+    const onOutput = (text: string) => text.includes('(900 x') && release();
+    await runCli(args, { env, clock, cwd, onOutput });
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1,000, 1,000 failed /);
+    expect((await wfr('history')).stdout.split('\n')).toHaveLength(3);
+    for (const name of [file, file.replace('.jsonl', '.1.jsonl')])
+      expect(statSync(name).size).toBeLessThan(320 * 1024);
   });
 
   test('history: a folder is named as it was written, and has its files as rows', async () => {

@@ -189,10 +189,11 @@ describe('history: the runs that are listed', () => {
 
   test('the runs of a batch share its line, unless --status selects them or the output is data', async () => {
     const rows = { finished: 1_198, failed: 1, gone: '', waiting: 1 };
-    const ended = { id: BATCH.id, triggered: undefined, ended: BATCH_END };
+    const begun = { ...BATCH, ago: 60_000 };
+    const ended = { ...begun, ended: BATCH_END };
     const { list, history } = past([
       { id: uuid('10fa8c1e'), status: 'FINISHED' },
-      { ...BATCH, ago: 60_000 },
+      begun,
       row('20fa8c1e', 2),
       row('30fa8c1e', 3),
       row('40fa8c1e', 2, 'of another history'),
