@@ -49,6 +49,8 @@ export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
 /** More or longer texts could make a record too long for one atomic write. */
 const MAX_INPUTS = 50;
 const MAX_LENGTH = 200;
+/** How many records follow that of a batch before it is repeated: otherwise, those of its rows would drive it out. */
+const BATCH_INTERVAL = 250;
 
 /** Milliseconds of a turn in which the disk may respond. */
 const TURN = 20;
@@ -68,6 +70,9 @@ export function openHistory(context: Context) {
   const queue: object[] = [];
   /** The recorded runs, by `keyOf`, which are read once. */
   let runs: Promise<Map<string, PastRun>> | undefined;
+  /** The latest batch that was recorded, and how many records followed. */
+  let batch: object | undefined;
+  let appended = 0;
   /** All writes so far, in the background; resolves with the first error. */
   let writes: Promise<unknown> = Promise.resolve();
 
@@ -78,7 +83,7 @@ export function openHistory(context: Context) {
 
     /**
      * Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background; a batch once
-     * more when its command has ended, because its rows may have driven the first record out.
+     * more when its command has ended.
      */
     recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
       const short = (text: string | undefined) =>
@@ -88,7 +93,9 @@ export function openHistory(context: Context) {
       const triggered = formatIso(time);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
       const results = run.results && secrets.mask(run.results);
-      append({ ...run, inputs, status, triggered, ended, label, version, results });
+      const record = { ...run, inputs, status, triggered, ended, label, version, results };
+      append(record);
+      if (isBatch(run)) batch = record;
     },
 
     /**
@@ -165,6 +172,7 @@ export function openHistory(context: Context) {
   }
 
   function append(record: object): void {
+    if (batch !== undefined && ++appended % BATCH_INTERVAL === 0) queue.push(batch);
     queue.push(record);
     inBackground(() => write(queue.splice(0)));
   }
