@@ -113,10 +113,10 @@ function parseLimit(raw = '20'): number {
 /** Returns a status in lower case. Throws UsageError for one that no service, batch or run in the history has. */
 function parseStatus(raw: string | undefined, known: readonly PastRun[]): string | undefined {
   const status = raw?.toLowerCase();
-  const words = [...KNOWN_STATUSES, ...BATCH_STATUSES, ...known.map(statusOf)];
-  const statuses = words.map((word) => word.toLowerCase());
+  const words = new Set([...KNOWN_STATUSES, ...BATCH_STATUSES]);
+  const statuses = [...words, ...known.map(statusOf)].map((word) => word.toLowerCase());
   if (status === undefined || statuses.includes(status)) return status;
-  throw new UsageError(`--status ${raw || '""'}: choose one of ${KNOWN_STATUSES.join(', ')}`);
+  throw new UsageError(`--status ${raw || '""'}: choose one of ${[...words].join(', ')}`);
 }
 
 async function emptyText(log: History, known: number): Promise<string> {

@@ -57,7 +57,9 @@ describe('the label of a message', () => {
   --limit all: expected a whole number
     of at least 1, such as 50
   --status no-such-status: choose one of
-    PENDING, RUNNING, FINISHED, FAILED
+    PENDING, RUNNING, FINISHED, FAILED,
+    UNKNOWN, STOPPED, UNREACHABLE,
+    REJECTED, LOST, HELD, INVALID
 `);
   });
 
