@@ -57,9 +57,10 @@ export async function sandbox(
   const output = flags.list ? context.stdout : context.stderr;
   const { bold } = await openStyle(flags.color, context, output);
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
-  /** Returns the command of a sandbox with the same workflows. */
+  const { workflows: file, fromProfile, failStep, slow } = flags;
+  /** Returns the command of a sandbox whose workflows do the same. */
   const own = (...args: string[]) => {
-    const chosen = toArgs({ workflows: flags.workflows, fromProfile: flags.fromProfile });
+    const chosen = toArgs({ workflows: file, fromProfile, failStep, slow });
     return shellCommand(['wfr', 'sandbox', ...chosen, ...args], context.platform);
   };
   if (flags.list) {
@@ -79,9 +80,9 @@ export async function sandbox(
     WFR_BASE_URL: service.baseUrl,
     WFR_TOKEN: token,
     // Without it, the names of the workflows would be those of another profile.
-    ...(flags.fromProfile !== undefined && { WFR_PROFILE: flags.fromProfile }),
+    ...(fromProfile !== undefined && { WFR_PROFILE: fromProfile }),
   };
-  const { failStep, reject, dropAnswer } = flags;
+  const { reject, dropAnswer } = flags;
   const forced = shellCommand(toArgs({ failStep, reject, dropAnswer }));
   const announce = async (end: string) => {
     const effect = dropAnswer ? ' (runs start without a response)' : '';

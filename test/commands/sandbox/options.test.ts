@@ -150,6 +150,8 @@ describe('--from-profile', () => {
   test('wfr sandbox --list: says on a terminal alone where the commands work', async () => {
     const list = (...args: string[]) => runCli(['sandbox', '--list', ...args], { env, stdoutTerminal: 80 });
     expect((await list()).stderr).toBe('\nThey run in: wfr sandbox -- bash\n');
+    const forced = await list('--fail-step', 'Check totals', '--slow', '2');
+    expect(forced.stderr).toBe("\nThey run in: wfr sandbox --fail-step 'Check totals' --slow 2 -- bash\n");
     expect((await list(...FLAGS)).stderr).toBe(
       `\nThey run in: wfr sandbox --from-profile 'my test' -- bash\n`,
     );
