@@ -310,6 +310,12 @@ describe('run: responses that reject a trigger', () => {
       '/runs (404); no run was created\n  "w" is no UUID; names of workflows come from a profile: see wfr help config',
     ],
     [
+      'a 404 response about something else (fault 20)',
+      respond(404, 'not found'),
+      5,
+      '/runs (404); no run was created\n| not found\n',
+    ],
+    [
       'a 404 response about the workflow (fault 20)',
       respond(404, 'There is no workflow "w".'),
       5,

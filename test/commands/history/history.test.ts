@@ -163,7 +163,7 @@ describe('history: recording and listing runs', () => {
 
   test('history: the line of a batch outlasts its rows, of which the history keeps the last', async () => {
     const { env, clock, cwd, file, wfr, latest } = await startHistoryBatch();
-    const rows = Array.from({ length: 1_000 }, (_, row) => `${row} ${'x'.repeat(190)}\n`);
+    const rows = Array.from({ length: 1_500 }, (_, row) => `${row} ${'x'.repeat(190)}\n`);
     writeFileSync(join(cwd, 'rows.csv'), `customer\n${rows.join('')}`);
     const { open } = promises;
     let release = () => {};
@@ -178,14 +178,14 @@ describe('history: recording and listing runs', () => {
     const args = ['batch', FAILING, '--rows', 'rows.csv', '--label', 'customer', '--rate', '0'];
     const onOutput = (text: string) => text.includes('(900 x') && release();
     await runCli(args, { env, clock, cwd, onOutput });
-    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1,000, 1,000 failed /);
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1,500, 1,500 failed /);
     expect((await wfr('history')).stdout.split('\n')).toHaveLength(3);
     const files = [file, file.replace('.jsonl', '.1.jsonl')];
     for (const name of files) expect(statSync(name).size).toBeLessThan(320 * 1024);
     // As if it had been killed before its last record.
     for (const name of files)
       writeFileSync(name, readFileSync(name, 'utf8').replace(/^.*"rows":\{"failed":.*$/m, ''));
-    expect((await latest()).line).toMatch(/^RUNNING failing v1: rows\.csv 1,000 rows /);
+    expect((await latest()).line).toMatch(/^RUNNING failing v1: rows\.csv 1,500 rows /);
     expect((await wfr('history')).stdout.split('\n')).toHaveLength(3);
   });
 

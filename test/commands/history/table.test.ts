@@ -206,7 +206,7 @@ describe('history: the runs that are listed', () => {
       'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m 30s    1m',
       '10fa8c1e  FINISHED  invoice                                               now',
     ]);
-    const narrow = await history([], { stdoutTerminal: 70 });
+    const narrow = await history([], { stdoutTerminal: 76 });
     expect(linesOf(stripVTControlCharacters(narrow.stdout))[2]).toBe(
       'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m',
     );
@@ -253,6 +253,8 @@ describe('history: the runs that are listed', () => {
     expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  1,200 rows');
     rmSync(results);
     expect((await list())[1]).toContain('e0fa8c1e  STOPPED  ');
+    const { results: _, ...onStdout } = BATCH;
+    expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
   });
 
   test.each([
