@@ -190,7 +190,6 @@ function formatRuns(
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
-      isCutAtStart: runs.some(({ label }) => label),
     },
     { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
