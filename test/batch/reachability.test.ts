@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
@@ -185,7 +186,9 @@ describe('batch: a service that refuses connections', () => {
       terminal: 200,
       env: { ...service.env, TERM: 'xterm' },
     });
-    expect(live.stderr).toMatch(/0\/8 {2}8 waiting {2}service unreachable: waiting \d+s/);
+    expect(stripVTControlCharacters(live.stderr)).toMatch(
+      /0\/8 {2}\d+s\n {2}service unreachable: waiting \d+s\n {2}8 waiting/,
+    );
     expect(live.stderr).toContain('no row is sent for ');
     const quiet = await runBatch(folderWithRows(8), service.env, {}, '--quiet');
     expect(pauseLines(quiet.stderr)).toEqual([]);

@@ -13,7 +13,7 @@ const MARGIN = INDENT + 1 + '^C'.length;
 const TICK = 1_000;
 /** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
 const RESIZE_PAUSE = 100;
-/** Columns below which most bars are half as wide. */
+/** Columns below which bars are half as wide. */
 const WIDE = 70;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
 const NO_WRAP = '\u001b[?7l';
@@ -58,15 +58,16 @@ export function livePainter(
   const updated = () => {
     const width = output.columns - MARGIN;
     let done: number | undefined;
-    const bar = (share: number | undefined, wide = WIDE) => {
+    const bar = (share: number | undefined) => {
       done = share;
-      return drawBar(share, width < wide ? 6 : 12);
+      return drawBar(share, width < WIDE ? 6 : 12);
     };
-    const below = progress.below(width);
+    const lines = progress.lines(clock.monotonic(), bar).map((line) => fitLine(line, width));
+    const above = lines.filter(Boolean);
     // A terminal that scrolls cannot be redrawn; a command that is cut could not be pasted.
-    const fitting = below.filter((line) => textWidth(line) <= width).slice(0, Math.max(0, output.rows - 2));
-    const lines = [fitLine(progress.line(clock.monotonic(), bar), width), ...fitting];
-    shown = output.mask(lines.join('\n')).split('\n');
+    const below = progress.below(width).filter((line) => textWidth(line) <= width);
+    const room = Math.max(0, output.rows - 1 - above.length);
+    shown = output.mask([...above, ...below.slice(0, room)].join('\n')).split('\n');
     const display = hasTerminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;

@@ -30,14 +30,16 @@ type Part = readonly [text: string, rank: number, room?: number, paint?: Paint];
 /** Parts of a line that commas separate; two spaces separate groups. Empty texts are left out. */
 export type Group = readonly Part[];
 
-/** Draws how much is done, 0 to 1; at full length where the line may have `wide` columns. */
-type DrawBar = (share: number | undefined, wide?: number) => string;
+export type Line = readonly Group[];
+
+/** Draws how much is done, 0 to 1. */
+type DrawBar = (share: number | undefined) => string;
 
 /** What a painter shows; `now` is monotonic (ms). */
 export interface Progress {
-  /** Returns the line; `bar` draws how much is done, where that is known and bars are shown. */
-  line(now: number, bar: DrawBar): readonly Group[];
-  /** Returns the lines below, shown where the window has room for them. */
+  /** Returns the lines that are always shown; `bar` draws how much is done, where that is known and bars are shown. */
+  lines(now: number, bar: DrawBar): readonly Line[];
+  /** Returns the lines below them, shown where the window has room for them. */
   below(width: number): readonly string[];
 }
 
@@ -85,7 +87,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   let resume: readonly string[] = [];
   let upload: (Upload & { started: number }) | undefined;
 
-  const line = (now: number, bar: DrawBar): readonly Group[] => {
+  const line = (now: number, bar: DrawBar): Line => {
     const elapsed = wholeSeconds(now - began);
     // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
     const room = now - began < 60_000 ? 0 : ELAPSED;
@@ -126,7 +128,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
-  const painter = tools.open({ line, below });
+  const painter = tools.open({ lines: (now, bar) => [line(now, bar)], below });
   return {
     sending(sending: Upload): void {
       // A body that is sent again starts over.
@@ -196,7 +198,7 @@ function uploadLine(
   { sent, total, isBase64, started }: Upload & { started: number },
   now: number,
   bar: DrawBar,
-): readonly Group[] {
+): Line {
   const elapsed = now - started;
   const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
   const left = perSecond === 0 ? 0 : ((total - sent) / perSecond) * 1_000;
@@ -237,8 +239,6 @@ export interface EndedRow {
 
 /** The last reasons why rows did not succeed are shown; the closing block has all. */
 const MAX_REASONS = 5;
-/** Columns of a line from which the bar of a batch, beside which many counts are, has its full length. */
-const WIDE_BATCH = 100;
 
 /** Rows that did not succeed for the same reason, with the label and the reason of the last one. */
 interface Problem {
@@ -262,8 +262,8 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
   let estimated = 0;
   let end = 0;
 
-  /** With the rate, and the time left. */
-  const line = (now: number, bar: DrawBar): readonly Group[] => {
+  /** How much is done and when it ends, what the batch waits for, and how many rows are in which state. */
+  const lines = (now: number, bar: DrawBar): readonly Line[] => {
     const { ended, running, total, paced, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const elapsed = now - began;
@@ -275,36 +275,33 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       estimated = paced;
       if (paced > 2 * wave) end = now + Math.ceil((total - done) / wave) * wave * (elapsed / paced);
     }
-    const all = formatCount(total);
-    const open = (count: number, word: string, rank: number): Part => [
-      count > 0 ? `${formatCount(count)} ${word}` : '',
-      rank,
-      `${all} ${word}`.length,
+    const states: Group = [
+      // The first problem is the last to go, after the rows that run.
+      ...ended.map(([word, count], index): Part => {
+        const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
+        return [countText(count, word), rank, 0, wordPaint(word, style)];
+      }),
+      [countText(running, 'running'), 1],
+      [countText(total - done - running, 'waiting'), 9],
     ];
     return [
-      [[bar(total && done / total, WIDE_BATCH), 7]],
-      [[`${formatCount(done)}/${all}`, 0]],
       [
-        ...ended.map(([word, count], index): Part => {
-          // The first problem is the last to go.
-          const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
-          return [`${formatCount(count)} ${word}`, rank, 0, wordPaint(word, style)];
-        }),
-        open(running, 'running', 6),
-        open(total - done - running, 'waiting', 9),
+        [[bar(total && done / total), 3]],
+        [[`${formatCount(done)}/${formatCount(total)}`, 0]],
+        [
+          [wholeSeconds(elapsed), 1, ELAPSED],
+          [estimateText(isUnclear ? 0 : end - now), 2, LEFT],
+        ],
+        [[isUnclear ? '' : rateText(elapsed / paced), 4, RATE]],
       ],
-      [[wait === undefined ? '' : waitText(wait, now), 1]],
-      [[isUnclear ? '' : rateText(elapsed / paced), 8, RATE]],
-      [
-        [wholeSeconds(elapsed), 3, ELAPSED],
-        [estimateText(isUnclear ? 0 : end - now), 4, wait === undefined ? LEFT : 0],
-      ],
+      [[[wait === undefined ? '' : waitText(wait, now), 0]]],
+      [states],
     ];
   };
 
   const columns: readonly Column<Problem>[] = [
     {
-      text: ({ word, count }) => `${formatCount(count)} ${word}`,
+      text: ({ word, count }) => countText(count, word),
       paint: ({ word }) => wordPaint(word, style),
     },
     { text: ({ label, count }) => (count > 1 ? `${label}, …` : label), isOptional: true },
@@ -313,7 +310,7 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
   const below = (width: number) =>
     layOutTable([...problems.values()].slice(-MAX_REASONS), columns, { style, width }).slice(1);
 
-  const painter = openPainter({ line, below });
+  const painter = openPainter({ lines, below });
   return {
     /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
     rowDone({ label, state, id, reason: text }: EndedRow, isProblem: boolean): void {
@@ -330,6 +327,11 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
       painter.updated(joinTexts([sanitize(label), word, sanitize(id ?? ''), reason]));
     },
   };
+}
+
+/** Returns `1,200 running`, or nothing for none. */
+function countText(count: number, word: string): string {
+  return count > 0 ? `${formatCount(count)} ${word}` : '';
 }
 
 /** Returns `service busy (503): waiting 4s`. */
@@ -357,7 +359,7 @@ function estimateText(ms: number): string {
 }
 
 /** Returns a line of at most `width` characters, with the parts that fit, those of the lowest rank first. */
-export function fitLine(groups: readonly Group[], width = Number.POSITIVE_INFINITY): string {
+export function fitLine(groups: Line, width = Number.POSITIVE_INFINITY): string {
   const shown = [0];
   const lineOf = (show: (part: Part) => string) =>
     joinTexts(
@@ -395,13 +397,13 @@ function wholeSeconds(ms: number): string {
 /** Interval of the lines that show no change (ms). */
 const HEARTBEAT = 60_000;
 
-/** Prints the changes, and the line of `progress` a minute after the last one that was shown at once. */
+/** Prints the changes, and the lines of `progress` as one a minute after the last one that was shown at once. */
 export function plainPainter(print: (line: string) => void, clock: Clock, progress: Progress): Painter {
   let stop = () => {};
   const restart = () => {
     stop();
     stop = clock.after(HEARTBEAT, () => {
-      print(fitLine(progress.line(clock.monotonic(), () => '')));
+      print(fitLine(progress.lines(clock.monotonic(), () => '').flat()));
       restart();
     });
   };

@@ -1,5 +1,6 @@
 /** `wfr batch`: the rate of its requests and the number of runs in progress. */
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, numberedRows, startBatchService } from '../../helpers/batch.js';
 import { runCli, Signals } from '../../helpers/cli.js';
@@ -207,7 +208,9 @@ describe('batch: a service that is too busy', () => {
     const args = [...BATCH_ARGS, '--concurrency', '2', '--resend-503'];
     const terminal = { terminal: 100, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { stderr } = await runCli(args, { cwd, clock, ...terminal });
-    expect(stderr).toMatch(/0\/30 {2}30 waiting {2}service busy \(503\): waiting [1-4]s/);
+    expect(stripVTControlCharacters(stderr)).toMatch(
+      /0\/30 {2}\d+s\n {2}service busy \(503\): waiting [1-4]s\n {2}30 waiting/,
+    );
     expect(stderr).not.toMatch(/0\/30 {2}\d+ unknown/);
   });
 
