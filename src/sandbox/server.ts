@@ -29,8 +29,15 @@ export interface SandboxOptions {
   log?: ((line: string) => void) | undefined;
 }
 
-/** By id, functions that return the Run as it is now. */
-type Runs = Map<string, () => object>;
+/** A run as the interface has it, of which the log shows these members. */
+interface Run {
+  id: string;
+  versionName: string;
+  status: string;
+}
+
+/** By id, functions that return the run as it is now. */
+type Runs = Map<string, () => Run>;
 
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
@@ -76,18 +83,17 @@ async function respond(
   { dropAnswer, log, ...options }: SandboxOptions,
   runs: Runs,
 ): Promise<void> {
-  const { status, body } = await handle(request, options, runs).catch((error: Error) => {
+  const { status, body, detail } = await handle(request, options, runs).catch((error: Error) => {
     const status = error instanceof Rejection ? error.status : 500;
-    return { status, body: { error: { message: error.message } } };
+    return { status, body: { error: { message: error.message } }, detail: error.message };
   });
-  const line = `${request.method} ${request.url} ${status}`;
-  // Rejections are still answered.
-  if (dropAnswer && status === 201 && 'id' in body) {
-    log?.(`${line}, response dropped: run ${body.id}`);
+  const isDropped = dropAnswer && status === 201;
+  const line = `${request.method} ${request.url} ${status} ${detail}`;
+  log?.(isDropped ? `${line}, response dropped` : line);
+  if (isDropped) {
     request.socket.destroy();
     return;
   }
-  log?.(line);
   if (status === 429 || status === 503) response.setHeader('retry-after', 1);
   // Do not read the rest of a rejected body.
   if (!request.complete) response.setHeader('connection', 'close');
@@ -95,18 +101,21 @@ async function respond(
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** Returns the status and the body of the response. Throws Rejection. */
+/** Returns the status and the body of the response, and what the log says of it. Throws Rejection. */
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
   assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`)
     throw new Rejection(401, 'The access token is not that of this sandbox (WFR_TOKEN).');
-  if (request.method === 'POST' && request.url === `${PREFIX}/runs`)
-    return { status: 201, body: await handleTrigger(request, options, runs) };
+  if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
+    const body = await handleTrigger(request, options, runs);
+    return { status: 201, body, detail: `${body.id} ${body.versionName}` };
+  }
   const [, id = ''] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
   const stateOfRun = request.method === 'GET' ? runs.get(id) : undefined;
   if (stateOfRun === undefined)
     throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
-  return { status: 200, body: stateOfRun() };
+  const body = stateOfRun();
+  return { status: 200, body, detail: body.status };
 }
 
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
@@ -116,7 +125,7 @@ function assertOwnHost({ headers: { host = '' }, socket }: IncomingMessage): voi
   throw new Rejection(421, `The Host must be 127.0.0.1:${socket.localPort}.`);
 }
 
-async function handleTrigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<object> {
+async function handleTrigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Run> {
   const { reject, workflows } = options;
   if (reject !== undefined) {
     // The outcome for the client depends on how much it has sent.
@@ -188,7 +197,7 @@ function startRun(
   { steps, versionName, output, failure }: Workflow,
   { clock, slow = 1 }: SandboxOptions,
   runs: Runs,
-): object {
+): Run {
   const id = randomUUID();
   const started = clock.monotonic();
   const createdAt = new Date(clock.now()).toISOString();

@@ -230,7 +230,7 @@ describe('wfr sandbox', () => {
     });
     expect(statuses).toEqual([404]);
     expect(result.exitCode).toBe(130);
-    expect(result.stderr).toContain('GET /v1/runs/none 404\n');
+    expect(result.stderr).toContain('GET /v1/runs/none 404 This sandbox has no run with this id');
   });
 
   test('wfr sandbox: each start has a new random token', async () => {

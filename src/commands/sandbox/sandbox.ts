@@ -21,7 +21,7 @@ import {
   type Workflow,
 } from '../../sandbox/workflow.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
-import { formatDuration } from '../../text/quantity.js';
+import { formatDuration, formatIso } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -71,7 +71,10 @@ export async function sandbox(
   const [program, ...args] = command;
   // Other users of the machine can connect to the port, and do not know the token.
   const token = randomBytes(24).toString('base64url');
-  const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
+  const log = (line: string) => {
+    const time = formatIso(context.clock.now()).slice(11, 19);
+    void context.stderr.write(`${time}Z ${sanitize(line)}\n`);
+  };
   const served = { ...options, token, clock: context.clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {
     throw new UsageError(`--port ${port}: ${describeSystemError(error)}; use another port, or omit --port`);

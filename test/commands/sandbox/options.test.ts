@@ -265,6 +265,30 @@ describe('--reject', () => {
   });
 });
 
+describe('the log of requests', () => {
+  test('wfr sandbox: the log has the time of a request, the workflow of a run, its status, and why a request was rejected', async () => {
+    const [signals, clock] = [new Signals(), new VirtualClock()];
+    const { stderr } = await runCli(['sandbox'], {
+      signals,
+      clock,
+      async onOutput(text, stream) {
+        const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text) ?? [];
+        if (stream !== 'stdout' || baseUrl === undefined || token === undefined) return;
+        const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: token };
+        await runCli(['run', SLOW], { env, clock });
+        await runCli(['run', ...LABELLED], { env, clock });
+        signals.raise('SIGINT');
+      },
+    });
+    const lines = stderr.split('\n').filter((line) => line.includes('/v1/runs'));
+    const [rejected = '', created = '', ...looks] = lines.map((line) => line.replace(/^[\d:]{8}Z /, ''));
+    expect(lines.every((line) => /^([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ /.test(line))).toBe(true);
+    expect(rejected).toMatch(/^POST \/v1\/runs 422 .*missing input label/);
+    expect(created).toMatch(/^POST \/v1\/runs 201 [0-9a-f-]{36} slow v1$/);
+    expect(looks.at(-1)).toMatch(/^GET \/v1\/runs\/[0-9a-f-]{36} 200 FINISHED$/);
+  });
+});
+
 describe('--drop-answer', () => {
   test('wfr sandbox --drop-answer: the run exists, and wfr run exits 6 after one request', async () => {
     const { sandbox, env, posts, log, clock } = await startTestSandbox({ dropAnswer: true });
@@ -276,7 +300,7 @@ describe('--drop-answer', () => {
       runs: 1,
     });
     expect(stderr).toContain('the outcome is unknown: a run may have been created');
-    const [, id = ''] = /^POST \/v1\/runs 201, response dropped: run (\S+)$/.exec(log[0] ?? '') ?? [];
+    const [, id = ''] = /^POST \/v1\/runs 201 (\S+) slow v1, response dropped$/.exec(log[0] ?? '') ?? [];
     expect((await runCli(['watch', id], { env, clock })).exitCode).toBe(0);
   });
 
@@ -292,10 +316,10 @@ describe('--drop-answer', () => {
         signals.raise('SIGINT');
       },
     });
-    expect(stderr).toMatch(/^POST \/v1\/runs 201, response dropped: run [0-9a-f-]{36}$/m);
+    expect(stderr).toMatch(/^[\d:]{8}Z POST \/v1\/runs 201 [0-9a-f-]{36} slow v1, response dropped$/m);
   });
 
-  test('wfr sandbox --drop-answer: a rejected rejected trigger still gets its response', async () => {
+  test('wfr sandbox --drop-answer: a rejected trigger still gets its response', async () => {
     expect((await under(['--drop-answer'], ['run', SLOW, 'other=x'])).exitCode).toBe(5);
   });
 });
