@@ -42,8 +42,11 @@ export function usageErrorOf(
       const input = isInput ? [`To send an input, write --input ${name}=text or --input ${name}@file`] : [];
       return usageError(`${flag}: there is no such flag${suggestion}`, ...input);
     }
-    case 'commander.unknownCommand':
-      return usageError(`${quoted}: there is no such command${suggest(nearest)}`);
+    case 'commander.unknownCommand': {
+      const commands = command.createHelp().visibleCommands(command);
+      const choices = `; choose one of ${commands.map((one) => one.name()).join(', ')}`;
+      return usageError(`${quoted}: there is no such command${suggest(nearest) || choices}`);
+    }
     case 'commander.missingArgument':
       return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
     case 'commander.optionMissingArgument':

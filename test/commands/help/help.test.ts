@@ -193,7 +193,17 @@ describe('wfr: mistakes on the command line', () => {
       'no help on "exit"; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help, inputs, exit-codes, environment',
       '',
     ],
-    [['config', 'edit'], 'edit: there is no such command', 'wfr help config'],
+    [
+      ['cancel', 'x'],
+      'cancel: there is no such command; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help\n',
+      'wfr --help',
+    ],
+    [['config', 'shwo'], 'shwo: there is no such command; did you mean show?\n', 'wfr help config'],
+    [
+      ['config', 'set'],
+      'set: there is no such command; choose one of path, show, check, init\n',
+      'wfr help config',
+    ],
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
     [['history', 'batch'], 'batch: unexpected argument', 'wfr help history'],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
