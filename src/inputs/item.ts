@@ -82,8 +82,11 @@ const NOT_AN_INPUT = 'not an input such as name=text or name@document; see wfr h
 /** Words that are listed at most. */
 const MAX_LISTED = 10;
 
-/** Parses the items of a command line. Also returns what is wrong with the others, and the names that they have. */
-export function parseItems(raws: readonly string[]) {
+/**
+ * Parses the items of a command line. Also returns what is wrong with the others, and the names that they have; a word may be
+ * the name of a parameter.
+ */
+export function parseItems(raws: readonly string[], parameters?: Parameters) {
   const items = new Map<string, Item>();
   const problems: string[] = [];
   const words: string[] = [];
@@ -91,7 +94,12 @@ export function parseItems(raws: readonly string[]) {
   for (const raw of raws) {
     const parts = splitItem(raw);
     if (parts === undefined) {
-      words.push(raw || '""');
+      const parameter = parameters?.get(raw);
+      if (parameter === undefined) words.push(raw || '""');
+      else {
+        problems.push(`${raw}: has no value; write ${shellCommand([exampleItem(parameter)])}`);
+        invalidNames.push(raw);
+      }
       continue;
     }
     const { name, separator } = parts;

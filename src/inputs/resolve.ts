@@ -244,7 +244,7 @@ function openResolver(
 
   return {
     async resolve({ items: raws, inputsFile, hasDocuments }: InputArguments) {
-      const parsed = parseItems(raws);
+      const parsed = parseItems(raws, declared?.parameters);
       const { items } = parsed;
       problems.push(...parsed.problems);
       const overridden = new Set(items.map(({ name }) => name));

@@ -66,6 +66,21 @@ describe('wfr run with declared parameters', () => {
     expect(errorData(stderr)).toMatchObject({ message: problem, details: [] });
   });
 
+  test('parameters: the name of an input without a value is one problem, with what to write', async () => {
+    const { wfr, requests } = await prepare();
+    const { exitCode, stderr } = await wfr(['run', 'invoice', 'invoice', 'customer', 'lines', 'amout']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr:
+        'wfr: error: 4 problems\n' +
+        '  amout: not an input such as name=text or name@document; see wfr help inputs\n' +
+        '  invoice: has no value; write invoice@scan.pdf\n' +
+        '  customer: has no value; write customer=text\n' +
+        "  lines: has no value; write 'lines:=[]'\n",
+    });
+    expect(requests).toEqual([]);
+  });
+
   test('parameters: what the workflow takes follows the problems, and is not counted as one', async () => {
     const { wfr } = await prepare();
     const { stderr } = await wfr(['run', 'invoice', '--timeout', 'x', 'invoice@scan.pdf']);
