@@ -92,19 +92,23 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     }
   } catch (error) {
     const isMissing = error instanceof WfrError && error.code === 'no-such-run';
-    thrown = isMissing ? (lost ?? (await withTriggeringService(error, id, session))) : error;
+    thrown = isMissing ? (lost ?? (await withAdvice(error, id, session))) : error;
   }
   if (options.place === undefined) place.end();
   const durationMs = clock.monotonic() - started;
   return withError(thrown, { id, run, late, startedAt, durationMs });
 }
 
-/** Returns the error of a run that the service does not know, with the service at which the history has it. */
-async function withTriggeringService(error: WfrError, id: string, { history, service }: Session) {
-  const triggeredAt = await history.otherServiceOf(id, service.baseUrl);
-  if (triggeredAt === undefined) return error;
-  const { code, facts } = error;
-  const hint = `Triggered at another service: ${triggeredAt}`;
+/** Returns the error of a run that the service does not know, with what the history knows of its id. */
+async function withAdvice({ code, facts }: WfrError, id: string, { history, service }: Session) {
+  const { href } = service.baseUrl;
+  const services = await history.servicesOf(id);
+  const [triggeredAt] = services;
+  const known = triggeredAt ? 'wfr history lists yours' : 'wfr history has no such run';
+  const hint =
+    !triggeredAt || services.includes(href)
+      ? `Check the id (${known}; @last is the latest), and the base URL: ${href}`
+      : `Triggered at another service: ${triggeredAt}`;
   return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
 }
 

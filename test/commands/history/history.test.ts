@@ -554,7 +554,7 @@ describe('history: @last', () => {
       [
         'wfr: error: the service has no run nope (404)',
         '| none',
-        `  Check the id (wfr history lists yours; @last is the latest), and the base URL: ${service.baseUrl}`,
+        `  Check the id (wfr history has no such run; @last is the latest), and the base URL: ${service.baseUrl}/`,
         `wfr: error: the service has none of these runs (404): ${ids.join(' ')}`,
         `  Triggered at another service: ${env.WFR_BASE_URL}`,
         '',
@@ -580,11 +580,11 @@ describe('history: @last', () => {
       writeFileSync(file, `${JSON.stringify(here)}\n`, { flag: 'a' });
       const lost = await runCli([command, 'run-8'], { env: elsewhere });
       expect(lost.stderr).toContain(
-        '  Check the id (wfr history lists yours; @last is the latest), and the base URL: ',
+        `  Check the id (wfr history lists yours; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
       );
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
       expect(unknown.stderr).toContain(
-        '  Check the id (wfr history lists yours; @last is the latest), and the base URL: ',
+        `  Check the id (wfr history has no such run; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
       );
     },
   );

@@ -425,6 +425,28 @@ describe('the beginning of a run id', () => {
     expect(upper).toEqual([uuid('abcd1234')]);
   });
 
+  const NONE = 'wfr history has no such run';
+  const YOURS = 'wfr history lists yours';
+  test.each([
+    ['zzzz', NONE],
+    ['50fa', NONE],
+    ['order', NONE],
+    ['30f', YOURS],
+    ['30FA', YOURS],
+    ['order-1', YOURS],
+  ])('where the service does not know %s, the error says what the history knows: %s', async (id, known) => {
+    const service = await scriptedService((_request, reply) => reply.send(404, ''));
+    const { env } = past([...RUNS, { id: uuid('30fa0000') }], `${service.baseUrl}/`);
+    for (const name of ['status', 'watch']) {
+      const { exitCode, stderr } = await runCli([name, id], { env, clock: new VirtualClock() });
+      expect(exitCode).toBe(5);
+      expect(stderr).toContain(
+        `wfr: error: the service has no run ${id} (404)\n` +
+          `  Check the id (${known}; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
+      );
+    }
+  });
+
   test('the table shows no id shorter than what stands for its run', async () => {
     const other = uuid('30fa8c1e').toUpperCase();
     const { list, env } = past([{ id: '12345678' }, { id: uuid('12345678') }, { id: other }, ...RUNS]);
