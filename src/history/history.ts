@@ -1,8 +1,8 @@
 /**
  * The runs that this user triggered, for `wfr history` and @last: the service cannot list runs, so a lost id would be a
  * lost run. Stores the names of inputs, never their values. A history that cannot be written never fails a run. Several
- * processes may append to it at once: each record is one append, and a file that grows too large replaces the older of the
- * two, so that no process waits.
+ * processes may append to it at once: each record is one append, and a file that grows too large replaces an older one, so
+ * that no process waits. The rows of batches have files of their own: a large batch would drive out all other runs.
  */
 
 import { constants, promises } from 'node:fs';
@@ -49,8 +49,6 @@ export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
 /** More or longer texts could make a record too long for one atomic write. */
 const MAX_INPUTS = 50;
 const MAX_LENGTH = 200;
-/** How many records follow that of a batch before it is repeated: otherwise, those of its rows would drive it out. */
-const BATCH_INTERVAL = 250;
 
 /** Milliseconds of a turn in which the disk may respond. */
 const TURN = 20;
@@ -67,12 +65,9 @@ export function openHistory(context: Context) {
   const { clock, limits, secrets } = context;
   const log = findFolder(context);
   /** Records that wait for the write before them: a batch has many at the same time. */
-  const queue: object[] = [];
+  const queues: Record<Files, object[]> = { history: [], 'history-rows': [] };
   /** The recorded runs, by `keyOf`, which are read once. */
   let runs: Promise<Map<string, PastRun>> | undefined;
-  /** The latest batch that was recorded, and how many records followed. */
-  let batch: object | undefined;
-  let appended = 0;
   /** All writes so far, in the background; resolves with the first error. */
   let writes: Promise<unknown> = Promise.resolve();
 
@@ -93,9 +88,7 @@ export function openHistory(context: Context) {
       const triggered = formatIso(time);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
       const results = run.results && secrets.mask(run.results);
-      const record = { ...run, inputs, status, triggered, ended, label, version, results };
-      append(record);
-      if (isBatch(run)) batch = record;
+      append({ ...run, inputs, status, triggered, ended, label, version, results }, run.batch);
     },
 
     /**
@@ -103,17 +96,17 @@ export function openHistory(context: Context) {
      * triggered it. With `isEnd`, it has ended just now.
      */
     recordStatus(
-      { id, baseUrl, status: raw }: Pick<PastRun, 'id' | 'baseUrl' | 'status'>,
+      { id, baseUrl, status: raw, batch }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'batch'>,
       { isNew = false, isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
       const record = { id, baseUrl, status, ended };
-      if (isNew) return append(record);
+      if (isNew) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
         const isNews = known !== undefined && known.status !== status;
-        return isNews ? write([record]) : undefined;
+        return isNews ? write(filesOf(known.batch), [record]) : undefined;
       });
     },
 
@@ -160,7 +153,10 @@ export function openHistory(context: Context) {
 
   /** Returns the runs and batches that were recorded when they were first needed, the latest first. */
   async function readAll(): Promise<PastRun[]> {
-    return [...(await readOnce()).values()].reverse();
+    const known = [...(await readOnce()).values()].reverse();
+    return known.sort(
+      (one, other) => Number(other.triggered > one.triggered) - Number(other.triggered < one.triggered),
+    );
   }
 
   function readOnce(): Promise<Map<string, PastRun>> {
@@ -168,15 +164,15 @@ export function openHistory(context: Context) {
     return runs;
   }
 
-  function append(record: object): void {
-    if (batch !== undefined && ++appended % BATCH_INTERVAL === 0) queue.push(batch);
-    queue.push(record);
-    inBackground(() => write(queue.splice(0)));
+  function append(record: object, batch: string | undefined): void {
+    const files = filesOf(batch);
+    queues[files].push(record);
+    inBackground(() => write(files, queues[files].splice(0)));
   }
 
-  async function write(records: readonly object[]): Promise<unknown> {
+  async function write(files: Files, records: readonly object[]): Promise<unknown> {
     if (log === undefined || records.length === 0) return undefined;
-    return appendRecords(log, records, clock.now()).catch((error) => error);
+    return appendRecords(log, files, records, clock.now()).catch((error) => error);
   }
 }
 
@@ -191,14 +187,12 @@ function findFolder({ env, platform, home, uid }: Context): LogFolder | undefine
   return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
 }
 
-/** Reads the recorded runs and batches, the oldest first. */
+/** Reads the recorded runs and batches. */
 async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
   const runs = new Map<string, PastRun>();
   for (const record of log === undefined ? [] : await readRecords(log)) {
     const key = keyOf(record);
     if (isTriggered(record)) {
-      // A batch that is continued is the latest.
-      if (record.ended === undefined) runs.delete(key);
       runs.set(key, { ...record, status: record.status });
     }
     const known = runs.get(key);
@@ -260,14 +254,16 @@ export function idShortener(ids: readonly string[]): (id: string) => string {
   };
 }
 
-const CURRENT = 'history.jsonl';
-const OLDER = 'history.1.jsonl';
-const LOCK = 'history.lock';
+/** The names of the files, without their endings. */
+type Files = 'history' | 'history-rows';
+const CURRENT = '.jsonl';
+const OLDER = '.1.jsonl';
+const LOCK = '.lock';
 /** Opening a pipe instead of a file must not block, and no link is followed; Windows has no such flags. */
 const SAFELY = (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /** Bytes of each file. */
-const MAX_SIZE = 256 * 1024;
+const MAX_SIZE = 128 * 1024;
 /** Records that are written before the size is looked at: rows of a batch may end faster than they are written. */
 const AT_ONCE = 100;
 /** Age after which the owner of the lock is presumed dead (ms). */
@@ -294,33 +290,45 @@ async function assertSafe(path: string, uid: number | undefined): Promise<void> 
   if (risk !== undefined) throw new Error(risk);
 }
 
+/** Returns the files of the rows of a batch, or of all other records. */
+const filesOf = (batch: string | undefined): Files => (batch === undefined ? 'history' : 'history-rows');
+
 /** Appends records at the time `now` (ms since 1970). */
-async function appendRecords(log: LogFolder, records: readonly object[], now: number): Promise<void> {
+async function appendRecords(
+  log: LogFolder,
+  files: Files,
+  records: readonly object[],
+  now: number,
+): Promise<void> {
   const { home } = log;
   if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
   await assertSafe(log.path, log.uid);
   await mkdirp(log.path, 0o700);
-  const folder = await openFolder(log);
+  const path = join(await openFolder(log), files);
   const { O_APPEND, O_CREAT, O_WRONLY } = constants;
   for (let at = 0; at < records.length; at += AT_ONCE) {
-    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
+    const file = await promises.open(path + CURRENT, O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
     try {
       // The first line feed ends a partial record, if another process was killed while writing it.
       const lines = records.slice(at, at + AT_ONCE).map((record) => `\n${sanitizeJson(record)}\n`);
       await file.appendFile(lines.join(''));
-      if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now).catch(() => {});
+      if ((await file.stat()).size > MAX_SIZE) await rotate(path, now).catch(() => {});
     } finally {
       await file.close();
     }
   }
 }
 
-/** Reads the records of both files, the oldest first; a line that is not a JSON object is one without members. */
+/**
+ * Reads the records of all files, of each name the oldest first; a line that is not a JSON object is one without members.
+ */
 async function readRecords(log: LogFolder): Promise<Readonly<Record<string, unknown>>[]> {
   const folder = await openFolder(log).catch(() => undefined);
   if (folder === undefined) return [];
   const texts = await Promise.all(
-    [OLDER, CURRENT].map((name) => readText(join(folder, name)).catch(() => '')),
+    ['history-rows', 'history']
+      .flatMap((files) => [files + OLDER, files + CURRENT])
+      .map((name) => readText(join(folder, name)).catch(() => '')),
   );
   // Every other line is empty, and an exception takes longer than a record.
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
@@ -337,8 +345,8 @@ async function readText(path: string): Promise<string> {
 }
 
 /** Of several processes that find the file too large, the one that makes the lock checks again and renames it. */
-async function rotate(folder: string, now: number): Promise<void> {
-  const [lock, current] = [join(folder, LOCK), join(folder, CURRENT)];
+async function rotate(path: string, now: number): Promise<void> {
+  const [lock, current] = [path + LOCK, path + CURRENT];
   try {
     await promises.mkdir(lock);
   } catch {
@@ -346,7 +354,7 @@ async function rotate(folder: string, now: number): Promise<void> {
     return;
   }
   try {
-    if ((await promises.stat(current)).size > MAX_SIZE) await promises.rename(current, join(folder, OLDER));
+    if ((await promises.stat(current)).size > MAX_SIZE) await promises.rename(current, path + OLDER);
   } finally {
     await promises.rmdir(lock);
   }

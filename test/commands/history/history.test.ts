@@ -161,8 +161,22 @@ describe('history: recording and listing runs', () => {
     expect((await latest()).line).toMatch(/ 0\/2, 2 failed 12s /);
   });
 
-  test('history: the line of a batch outlasts its rows, of which the history keeps the last', async () => {
+  test('history: the last status of a row is the latest that any command has seen', async () => {
+    const { clock, wfr, batch } = await startHistoryBatch();
+    const statuses = async () =>
+      JSON.parse((await wfr('history', '--json')).stdout).map((run: ListedRun) => run.status);
+    await batch('--limit', '1', '--timeout', '0');
+    expect(await statuses()).toEqual(['PENDING']);
+    clock.advance(500);
+    await wfr('status', '@last');
+    expect(await statuses()).toEqual(['RUNNING']);
+    await batch();
+    expect(await statuses()).toEqual(['FAILED', 'FAILED']);
+  });
+
+  test('history: the rows of a large batch drive out neither other runs nor the batch, and take no more than their room', async () => {
     const { env, clock, cwd, file, wfr, latest } = await startHistoryBatch();
+    const alone = (await wfr('run', '-d', SLOW, 'label=x')).stdout;
     const rows = Array.from({ length: 1_500 }, (_, row) => `${row} ${'x'.repeat(190)}\n`);
     writeFileSync(join(cwd, 'rows.csv'), `customer\n${rows.join('')}`);
     const { open } = promises;
@@ -172,21 +186,21 @@ describe('history: recording and listing runs', () => {
     });
     // The records of most rows are written at once.
     replaceFunction(promises, 'open', async (...args) => {
-      if (args[0] === file) await ended;
+      if (String(args[0]).includes('-rows')) await ended;
       return open(...args);
     });
     const args = ['batch', FAILING, '--rows', 'rows.csv', '--label', 'customer', '--rate', '0'];
     const onOutput = (text: string) => text.includes('(900 x') && release();
     await runCli(args, { env, clock, cwd, onOutput });
     expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1,500, 1,500 failed /);
-    expect((await wfr('history')).stdout.split('\n')).toHaveLength(3);
-    const files = [file, file.replace('.jsonl', '.1.jsonl')];
-    for (const name of files) expect(statSync(name).size).toBeLessThan(320 * 1024);
-    // As if it had been killed before its last record.
-    for (const name of files)
-      writeFileSync(name, readFileSync(name, 'utf8').replace(/^.*"rows":\{"failed":.*$/m, ''));
-    expect((await latest()).line).toMatch(/^RUNNING failing v1: rows\.csv 1,500 rows /);
-    expect((await wfr('history')).stdout.split('\n')).toHaveLength(3);
+    expect((await wfr('history')).stdout.split('\n')).toHaveLength(4);
+    const last = (await wfr('history', '-o', 'id')).stdout.split('\n')[0];
+    expect(last).not.toBe(alone.trim());
+    expect((await wfr('status', '-o', 'id', '@last')).stdout.trim()).toBe(last);
+    expect((await wfr('status', '-o', 'id', `@last:${SLOW}`)).stdout).toBe(alone);
+    for (const end of ['-rows.jsonl', '-rows.1.jsonl'])
+      expect(statSync(file.replace('.jsonl', end)).size).toBeLessThan(192 * 1024);
+    expect(statSync(file).size).toBeLessThan(3 * 1024);
   });
 
   test('history: a folder is named as it was written, and has its files as rows', async () => {

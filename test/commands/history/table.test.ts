@@ -1,5 +1,5 @@
 /** The table of `wfr history`: what fits the window, and which runs it lists. */
-import { mkdirSync, promises, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, promises, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -40,10 +40,10 @@ function past(runs: readonly Recorded[], baseUrl = BASE) {
     triggered: new Date(NOW - ago).toISOString(),
     ...run,
   }));
-  writeFileSync(
-    join(state, 'wfr', 'history.jsonl'),
-    records.map((record) => `${JSON.stringify(record)}\n`).join(''),
-  );
+  for (const record of records) {
+    const name = record.batch === undefined ? 'history.jsonl' : 'history-rows.jsonl';
+    appendFileSync(join(state, 'wfr', name), `${JSON.stringify(record)}\n`);
+  }
   mkdirSync(join(config, 'wfr'));
   const profiles = { p: { baseUrl, workflows: { invoice: INVOICE } } };
   writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ defaultProfile: 'p', profiles }));
@@ -194,7 +194,7 @@ describe('history: the runs that are listed', () => {
     const begun = { ...BATCH, ago: 60_000 };
     const ended = { ...begun, ended: BATCH_END };
     const { list, history } = past([
-      { id: uuid('10fa8c1e'), status: 'FINISHED' },
+      { id: uuid('10fa8c1e'), ago: 120_000, status: 'FINISHED' },
       begun,
       row('20fa8c1e', 2),
       row('30fa8c1e', 3),
@@ -206,7 +206,7 @@ describe('history: the runs that are listed', () => {
       'ID        STATUS    NAME                 ROWS                   DURATION  AGE',
       '40fa8c1e  FINISHED  invoice: rows.csv:2                                   now',
       'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m 30s    1m',
-      '10fa8c1e  FINISHED  invoice                                               now',
+      '10fa8c1e  FINISHED  invoice                                               2m',
     ]);
     const narrow = await history([], { stdoutTerminal: 76 });
     expect(linesOf(stripVTControlCharacters(narrow.stdout))[2]).toBe(
@@ -233,8 +233,8 @@ describe('history: the runs that are listed', () => {
   test('a batch whose command has not ended is running, and the latest that began is first', async () => {
     const running = { ...BATCH, results: join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl') };
     const { list } = past([
-      running,
-      { ...running, id: uuid('f0fa8c1e'), workflow: OTHER, rows: { waiting: 1 } },
+      { ...running, ago: 2 },
+      { ...running, ago: 1, id: uuid('f0fa8c1e'), workflow: OTHER, rows: { waiting: 1 } },
       running,
     ]);
     expect(await list()).toEqual([
@@ -449,7 +449,8 @@ describe('the beginning of a run id', () => {
 
   test('the table shows no id shorter than what stands for its run', async () => {
     const other = uuid('30fa8c1e').toUpperCase();
-    const { list, env } = past([{ id: '12345678' }, { id: uuid('12345678') }, { id: other }, ...RUNS]);
+    const first = ['12345678', uuid('12345678'), other].map((id) => ({ id, ago: 4 * 86_400_000 }));
+    const { list, env } = past([...first, ...RUNS]);
     const shown = (await list()).slice(1).map((line) => line.split(' ')[0] ?? '');
     expect(shown.slice(-3)).toEqual([other, '12345678-2f57', '12345678']);
     expect(shown).toContain(uuid('30fa8c1e'));
