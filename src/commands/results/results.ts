@@ -247,7 +247,5 @@ function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles): Ex
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
   else if ((total === undefined || rows.known < total) && !isComplete) exits.push(ExitCode.stillRunning);
-  // A row that was begun and waits is as one that was not begun.
-  if (rows.count('running') + rows.count('waiting') > 0) exits.push(ExitCode.stillRunning);
   return exitOfRows(exits, rows);
 }

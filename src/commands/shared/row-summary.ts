@@ -160,10 +160,10 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   return { runCount, runs };
 }
 
-const WITHOUT_EXIT: readonly RowState[] = ['running', 'waiting', 'gone'];
-
-/** Returns the exit of a batch, from those of this command and of all rows. Rows without any exit are still waiting. */
-export function exitOfRows(exits: readonly Exit[], rows: RowStates): Exit {
-  const ended = [...rows.counts()].filter(([state, count]) => count > 0 && !WITHOUT_EXIT.includes(state));
-  return exitOfSeveral([...exits, ...ended.map(([state]) => STATES[shownState(state)].exit)]);
+/** Returns the exit of a batch, from others and those of its rows in each state, other than `ignored` ones and gone rows. */
+export function exitOfRows(exits: readonly Exit[], rows: RowStates, ignored: readonly RowState[] = []): Exit {
+  const counted = [...rows.counts()].filter(
+    ([state, count]) => count > 0 && state !== 'gone' && !ignored.includes(state),
+  );
+  return exitOfSeveral([...exits, ...counted.map(([state]) => STATES[shownState(state)].exit)]);
 }
