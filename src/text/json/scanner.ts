@@ -23,7 +23,8 @@ enum Next {
   key,
   keyOrClose,
   colon,
-  commaOrClose,
+  commaOrBrace,
+  commaOrBracket,
   end,
 }
 const EXPECTED = [
@@ -32,6 +33,7 @@ const EXPECTED = [
   'a name in double quotes',
   'a name in double quotes, or }',
   'a colon',
+  'a comma or }',
   'a comma or ]',
   'the end',
 ];
@@ -68,8 +70,8 @@ export class JsonScanner {
   readonly #view: DataView;
   readonly #maxDepth: number;
   #expected = Next.value;
-  /** One byte per level: 1 for an object, 0 for an array. */
-  #objects = new Uint8Array(64);
+  /** What may come after a value, for each level. */
+  #after = new Uint8Array(64).fill(Next.end);
 
   /** Tokens with more than `maxDepth` levels both before and after them are checked, but not reported. */
   constructor(bytes: Uint8Array, maxDepth = Number.POSITIVE_INFINITY) {
@@ -84,7 +86,7 @@ export class JsonScanner {
     const length = bytes.length;
     let { end: offset, depth } = this;
     let expected = this.#expected;
-    let objects = this.#objects;
+    let after = this.#after;
     const maxDepth = this.#maxDepth;
     for (;;) {
       while (offset < length && isSpace(bytes[offset] as number)) offset++;
@@ -99,48 +101,48 @@ export class JsonScanner {
       let token: JsonToken;
       switch (byte) {
         case QUOTE:
-          if (expected > Next.keyOrClose) throw unexpected(expected, start, objects[depth - 1]);
+          if (expected > Next.keyOrClose) throw unexpected(expected, start);
           offset = endOfString(bytes, this.#view, start);
           token = expected >= Next.key ? 'key' : 'string';
-          expected = token === 'key' ? Next.colon : depth === 0 ? Next.end : Next.commaOrClose;
+          expected = token === 'key' ? Next.colon : (after[depth] as Next);
           break;
         case 0x3a:
-          if (expected !== Next.colon) throw unexpected(expected, start, objects[depth - 1]);
+          if (expected !== Next.colon) throw unexpected(expected, start);
           token = ':';
           expected = Next.value;
           break;
         case 0x2c:
-          if (expected !== Next.commaOrClose) throw unexpected(expected, start, objects[depth - 1]);
+          if (expected !== Next.commaOrBrace && expected !== Next.commaOrBracket)
+            throw unexpected(expected, start);
           token = ',';
-          expected = objects[depth - 1] === 1 ? Next.key : Next.value;
+          expected = expected === Next.commaOrBrace ? Next.key : Next.value;
           break;
         case 0x7b:
         case 0x5b: {
-          if (expected > Next.valueOrClose) throw unexpected(expected, start, objects[depth - 1]);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start);
           const isObject = byte === 0x7b;
           token = isObject ? '{' : '[';
           expected = isObject ? Next.keyOrClose : Next.valueOrClose;
-          if (depth === objects.length) objects = this.#grow();
-          objects[depth++] = isObject ? 1 : 0;
+          if (++depth === after.length) after = this.#grow();
+          after[depth] = isObject ? Next.commaOrBrace : Next.commaOrBracket;
           break;
         }
         case 0x7d:
         case 0x5d: {
           const isObject = byte === 0x7d;
           const isEmpty = expected === (isObject ? Next.keyOrClose : Next.valueOrClose);
-          const matches = depth > 0 && objects[depth - 1] === (isObject ? 1 : 0);
-          if (!matches || !(isEmpty || expected === Next.commaOrClose))
-            throw unexpected(expected, start, objects[depth - 1]);
+          const hasValue = expected === (isObject ? Next.commaOrBrace : Next.commaOrBracket);
+          if (!isEmpty && !hasValue) throw unexpected(expected, start);
           token = isObject ? '}' : ']';
-          expected = --depth === 0 ? Next.end : Next.commaOrClose;
+          expected = after[--depth] as Next;
           break;
         }
         default: {
-          if (expected > Next.valueOrClose) throw unexpected(expected, start, objects[depth - 1]);
+          if (expected > Next.valueOrClose) throw unexpected(expected, start);
           const isNumber = byte === 0x2d || isDigit(byte);
           offset = isNumber ? endOfNumber(bytes, start) : endOfLiteral(bytes, start, expected);
           token = isNumber ? 'number' : 'literal';
-          expected = depth === 0 ? Next.end : Next.commaOrClose;
+          expected = after[depth] as Next;
         }
       }
       if (before > maxDepth && depth > maxDepth) continue;
@@ -154,9 +156,9 @@ export class JsonScanner {
   }
 
   #grow(): Uint8Array<ArrayBuffer> {
-    const grown = new Uint8Array(this.#objects.length * 2);
-    grown.set(this.#objects);
-    this.#objects = grown;
+    const grown = new Uint8Array(this.#after.length * 2);
+    grown.set(this.#after);
+    this.#after = grown;
     return grown;
   }
 }
@@ -198,7 +200,7 @@ function endOfEscape(bytes: Uint8Array, start: number): number {
   return end;
 }
 
-function endOfLiteral(bytes: Uint8Array, start: number, expected: number): number {
+function endOfLiteral(bytes: Uint8Array, start: number, expected: Next): number {
   const word = SCALARS[bytes[start] as number] ?? Buffer.from('?');
   for (let index = 0; index < word.length; index++) {
     if (bytes[start + index] !== word[index]) throw unexpected(expected, start);
@@ -222,8 +224,6 @@ function endOfDigits(bytes: Uint8Array, start: number): number {
   return offset;
 }
 
-/** Returns the error at `offset`; `kind` is 1 in an object. */
-function unexpected(expected: Next, offset: number, kind?: number): JsonSyntaxError {
-  const text = expected === Next.commaOrClose && kind === 1 ? 'a comma or }' : EXPECTED[expected];
-  return new JsonSyntaxError(offset, `not JSON: expected ${text}`);
+function unexpected(expected: Next, offset: number): JsonSyntaxError {
+  return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
 }
