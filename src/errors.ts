@@ -145,8 +145,11 @@ export class InterruptedError extends WfrError {
   }
 }
 
+/** What the error of a trigger says last that has created none. */
+export const NOTHING_CREATED = 'no run was created';
+
 /** Returns the error of a signal that came before a trigger could create a run; `fact` is what that means. */
-export function cancelled(signal: SignalName, fact = 'no run was created'): InterruptedError {
+export function cancelled(signal: SignalName, fact = NOTHING_CREATED): InterruptedError {
   return new InterruptedError(signal, [`cancelled; ${fact}`], { createdNothing: true });
 }
 

@@ -1,12 +1,10 @@
 /** What wfr tells people about an error, from its facts. */
-import { type Facts, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
+import { type Facts, NOTHING_CREATED, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
 import type { ErrorCode } from '../exit-code.js';
 import { quoteLines, sanitize, sanitizeLine, truncate } from '../text/sanitize.js';
 
 /** The label of an error on the screen, which the view colors. */
 export const ERROR_LABEL = 'error:';
-
-const NOTHING_CREATED = 'no run was created';
 
 /**
  * Formats an error as lines: `wfr: error: ` before the first, `| ` before the service's message, two spaces before others.

@@ -1,6 +1,6 @@
 /** POST /runs: sends one trigger, and sends it again only if it cannot have been accepted. */
 
-import { InterruptedError, throwAsUnsent, WfrError } from '../errors.js';
+import { InterruptedError, NOTHING_CREATED, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { onAbort } from '../platform/until-aborted.js';
 import { formatUtc, listFirst } from '../text/quantity.js';
@@ -169,11 +169,7 @@ export async function createRun(
       if (delay === undefined) {
         const meaning = classify(last, trigger);
         if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
-        if (meaning === 'rejected') {
-          const { facts } = failure;
-          facts.summary = [...facts.summary, 'no run was created'];
-          throw failure;
-        }
+        if (meaning === 'rejected') throw failure;
         const progress = body.bytesSent / body.length;
         throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
       }
@@ -213,7 +209,10 @@ export async function createRun(
       const sent = `Sent ${formatUtc(sentAt)}: workflow ${trigger.workflowId}, inputs ${names}`;
       facts.hints = [sent, ...facts.hints];
       log.unknown(error);
-    } else log.refused(error, true);
+    } else {
+      if (error instanceof HttpError) facts.summary = [...facts.summary, NOTHING_CREATED];
+      log.refused(error, true);
+    }
     throw error;
   }
 }

@@ -1,5 +1,12 @@
 /** The errors of requests: what each means for the run, and what it tells people to do. */
-import { cancelled, type FurtherFacts, InterruptedError, OUTCOME_UNKNOWN, WfrError } from '../errors.js';
+import {
+  cancelled,
+  type FurtherFacts,
+  InterruptedError,
+  NOTHING_CREATED,
+  OUTCOME_UNKNOWN,
+  WfrError,
+} from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import { formatDuration } from '../text/quantity.js';
 import { commandOfRuns } from '../text/shell-quote.js';
@@ -195,7 +202,7 @@ export class NotTriggeredError extends WfrError {
         : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
     super(
       'not-triggered',
-      [...summary.map((line) => line + position + tries), 'no run was created'],
+      [...summary.map((line) => line + position + tries), NOTHING_CREATED],
       {
         serverMessage,
         hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],

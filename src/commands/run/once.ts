@@ -2,7 +2,7 @@
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
  * decides what may be sent, as for a row of a batch.
  */
-import { OUTCOME_UNKNOWN, UsageError, WfrError } from '../../errors.js';
+import { NOTHING_CREATED, OUTCOME_UNKNOWN, UsageError, WfrError } from '../../errors.js';
 import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
@@ -124,7 +124,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
     throw new UsageError(`--adopt ${id}: is the run before the unknown one in ${name}`);
   // The same command again: the run is adopted already.
   if (known === id) return;
-  const fact = known === undefined ? 'no run was created' : `it has run ${known}`;
+  const fact = known === undefined ? NOTHING_CREATED : `it has run ${known}`;
   throw new UsageError(`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`);
 }
 
@@ -158,7 +158,7 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
     return { ...known, recordEnd: endRecorder(known.id, plan.once, session) };
   } catch (error) {
     if (error instanceof OutputError)
-      throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; no run was created`);
+      throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; ${NOTHING_CREATED}`);
     if (error instanceof WfrError) {
       const { facts } = error;
       // The file decides what to do next.
