@@ -218,7 +218,7 @@ function rowsText({ rows, ended }: PastRun): string {
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
 
-/** A command that writes a results file touches it every 2 s (lock.ts), which other mounts may show late (ms). */
+/** A command touches its results file at each HEARTBEAT (runs/log/lock.ts), which other mounts may show late (ms). */
 const SILENCE = 60_000;
 
 /** Returns how a batch stands: stopped if its last command neither ended nor touches the results file any more. */
