@@ -23,11 +23,10 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
-/** A column is not made narrower than this; nor the last one, which may be prose, than that before the others. */
+/** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
-const MIN_LAST_WIDTH = 20;
-/** An optional column leaves the others that much of what they need. */
-const ENOUGH_WIDTH = 24;
+/** What an optional column leaves the others of what they need, and the last one, which may be prose, has before the others are narrowed. */
+const ENOUGH_WIDTH = 22;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(
@@ -71,7 +70,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   const shown = columns.filter((column) => kept.has(column));
   while (lineWidth(shown.map((column) => column.width)) > width) {
-    const [last] = shown.slice(-1).filter(({ width }) => width > MIN_LAST_WIDTH);
+    const [last] = shown.slice(-1).filter(({ width }) => width > ENOUGH_WIDTH);
     const wide = last ?? shown.reduce((one, other) => (other.width > one.width ? other : one));
     if (wide.width <= MIN_WIDTH) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
