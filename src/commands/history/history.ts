@@ -163,9 +163,6 @@ function statusCommand(
   return commandOfRuns('status', flags, named, context.platform);
 }
 
-/** The columns that a service and the gap before it usually take. */
-const SERVICE_WIDTH = 30;
-
 function formatRuns(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
@@ -176,7 +173,7 @@ function formatRuns(
   const cell = (text: string) => sanitize(secrets.mask(text));
   const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
-  const room = layout.width - (hasServices ? SERVICE_WIDTH : 0);
+  const room = hasServices ? layout.width / 2 : layout.width;
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: (run) => cell(shorten(run.id)) },
     {
@@ -191,8 +188,8 @@ function formatRuns(
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
     },
-    { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
+    { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
     {
       header: 'DURATION',
       text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),

@@ -230,6 +230,20 @@ describe('history: the runs that are listed', () => {
     expect(await list('--workflow', OTHER)).toEqual(['']);
   });
 
+  test('a window of 80 columns shows the services of batches rather than their rows', async () => {
+    const rows = { finished: 1_199, failed: 1 };
+    const ended = { ...BATCH, ended: BATCH_END, label: 'november/customers.csv', rows };
+    const staging = { ...ended, id: uuid('f0fa8c1e'), baseUrl: 'https://staging.example.com/' };
+    const { history } = past([ended, staging]);
+    const headers = async (stdoutTerminal: number) => {
+      const { stdout } = await history([], { stdoutTerminal });
+      return linesOf(stripVTControlCharacters(stdout))[0]?.split(/ +/).join(' ');
+    };
+    expect(await headers(120)).toBe('ID STATUS NAME SERVICE ROWS DURATION AGE');
+    expect(await headers(80)).toBe('ID STATUS NAME SERVICE DURATION AGE');
+    expect(await headers(40)).toBe('ID STATUS NAME AGE');
+  });
+
   test('a batch whose command has not ended is running, and the latest that began is first', async () => {
     const running = { ...BATCH, results: join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl') };
     const { list } = past([
