@@ -314,7 +314,7 @@ class History {
       const state = this.#rows.state(number);
       const key = this.keyOf(row);
       if (!hasNoRun(state)) expect(this.#sent.get(number)).toBe(key);
-      if (state === 'new' || state === 'waiting') expect(this.#sent.get(number)).toBe(key);
+      if (state === 'waiting') expect(this.#sent.get(number)).toBe(key);
     }
     for (const [key, sends] of this.firstSends)
       expect({ key, tooMany: sends > (this.allowed.get(key) ?? 0) }).toEqual({ key, tooMany: false });

@@ -7,7 +7,7 @@ import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import { ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -99,11 +99,11 @@ export function createBatchRun(tools: BatchTools) {
   function counts(): BatchCounts {
     const ended: [word: string, count: number][] = [];
     for (const [state, known] of rows.counts()) {
-      if (state === 'waiting' || STATES[shownState(state)].tone === 'open') continue;
+      if (state === 'waiting' || STATES[state].tone === 'open') continue;
       // Rows that an earlier command could not send wait to be sent again.
       const isLeft = ROW_STATES[state] === 'send';
       const count = isLeft ? (endedNow.get(state) ?? 0) : known - (state === 'unknown' ? awaiting.size : 0);
-      ended.push([wordOf(shownState(state)), count]);
+      ended.push([wordOf(state), count]);
     }
     return {
       total: table?.total ?? 0,
@@ -182,7 +182,7 @@ export function createBatchRun(tools: BatchTools) {
     endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
     if (id !== undefined && !late) paced++;
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
-    view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
+    view.rowDone({ label, state, id, reason }, isProblem);
     if (failure === undefined) gate.rowEnded(exit, error);
   }
 

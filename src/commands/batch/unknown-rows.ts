@@ -4,14 +4,7 @@ import { throwProblems, UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
 import type { Log } from '../../runs/log/log.js';
 import { readEvents } from '../../runs/log/log-file.js';
-import {
-  type Again,
-  hasNoRun,
-  isSelected,
-  ROW_STATES,
-  type RowSelection,
-  shownState,
-} from '../../runs/log/reduce.js';
+import { type Again, hasNoRun, isSelected, ROW_STATES, type RowSelection } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
 import type { Adoption } from '../shared/record-file.js';
 
@@ -81,7 +74,7 @@ export async function validateDecisions(
 ): Promise<void> {
   const problems: string[] = [];
   const reject = (flag: string, row: number, expected: string) => {
-    const word = rows.isGone(row) ? 'gone' : wordOf(shownState(rows.state(row)));
+    const word = rows.isGone(row) ? 'gone' : wordOf(rows.state(row));
     const isRow = recorded.keys.get(row) !== undefined;
     problems.push(
       `${flag}: ${isRow ? `row ${row} is ${word}, not ${expected}` : `no row ${row} is recorded`}`,
@@ -95,7 +88,7 @@ export async function validateDecisions(
   for (const { row, id, flag } of adoptions) {
     const state = rows.recordedState(row);
     // What is settled stays as it is.
-    const isSettled = id === NO_RUN ? state !== 'new' : !hasNoRun(state);
+    const isSettled = id === NO_RUN ? !rows.isNew(row) : !hasNoRun(state);
     if (state !== 'unknown' && !isSettled) reject(flag, row, 'unknown');
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);

@@ -12,7 +12,6 @@ import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
-import { shownState } from '../../runs/log/reduce.js';
 import { writtenTable } from '../../table/table.js';
 import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
@@ -211,8 +210,8 @@ async function printRows(
 
 /** Returns what `-o json` has beside the rows. */
 function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSummary, exit: Exit): object {
-  const reasons = rows.reasons().map(({ state, code: _code, step, message, ...listed }) => {
-    return { outcome: wordOf(shownState(state)), step: step || null, message, ...listed };
+  const reasons = rows.reasons().map(({ state, step, message, rows, count }) => {
+    return { outcome: wordOf(state), step: step || null, message, rows, count };
   });
   return {
     exitCode: toExitCode(exit),

@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { type Again, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import { type Again, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -30,13 +30,11 @@ export interface SummaryFacts {
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const { total = 0, notes } = facts;
   const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
-  const counts = countWords(
-    [...rows.counts(), unseen].map(([state, count]) => [wordOf(shownState(state)), count]),
-  );
-  const reasons = rows.reasons().map(({ state, rows: numbers, ...reason }) => ({
+  const counts = countWords([...rows.counts(), unseen].map(([state, count]) => [wordOf(state), count]));
+  const reasons = rows.reasons().map((reason) => ({
     ...reason,
-    state: shownState(state),
-    rows: numbers.map((row) => {
+    rows: reason.rows.map((row) => {
+      const { state } = reason;
       const label = rows.label(row);
       const id = state === 'lost' ? rows.id(row) : undefined;
       const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
@@ -70,7 +68,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
   const again = `run ${same} again${change}`;
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))
-    .map((state) => wordOf(shownState(state)))
+    .map(wordOf)
     .reverse()
     .join(' and ');
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
@@ -151,7 +149,7 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   );
   for (const [row, state] of runCount === 0 ? [] : rows.entries()) {
     if (runs.length === MAX_LISTED_RUNS) break;
-    const code = rows.code(row) ?? STATES[shownState(state)].code;
+    const code = rows.code(row) ?? STATES[state].code;
     if (code === undefined || state === 'gone') continue;
     // The id of a row that was sent again is not that of the request without a response.
     const hasRun = state === 'running' || state === 'failed' || state === 'lost';
@@ -165,5 +163,5 @@ export function exitOfRows(exits: readonly Exit[], rows: RowStates, ignored: rea
   const counted = [...rows.counts()].filter(
     ([state, count]) => count > 0 && state !== 'gone' && !ignored.includes(state),
   );
-  return exitOfSeveral([...exits, ...counted.map(([state]) => STATES[shownState(state)].exit)]);
+  return exitOfSeveral([...exits, ...counted.map(([state]) => STATES[state].exit)]);
 }

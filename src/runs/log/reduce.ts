@@ -1,15 +1,14 @@
 /** What the events of a row mean, and what to do with a row: the only place that decides both. Pure functions. */
 import { type Facts, stateOfError, WfrError } from '../../errors.js';
-import { endOf, type Outcome, type State } from '../../outcome/outcome.js';
+import { endOf, type Outcome } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
 import type { RecordedError, RowEvent } from './events.js';
 
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
 export type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'send-changed';
 
-/** Every state of a row, and when it is sent again; `new` rows have no event. */
+/** Every state of a row, and when it is sent again. */
 export const ROW_STATES = {
-  new: 'send',
   waiting: 'send',
   invalid: 'send',
   unauthorized: 'send',
@@ -30,11 +29,6 @@ export type RowState = keyof typeof ROW_STATES;
 /** Returns whether no run of a row exists or may exist, so that its inputs may change. */
 export function hasNoRun(state: RowState): boolean {
   return ROW_STATES[state] === 'send' || state === 'rejected' || state === 'held';
-}
-
-/** Returns the state that users see. */
-export function shownState(state: RowState): State {
-  return state === 'new' ? 'waiting' : state;
 }
 
 /** How a row stands, and how it stood: a `Known` is what is known of it at a time. */
@@ -107,7 +101,7 @@ export interface RowRecord extends Standing<KnownOfRow> {
   inputs?: readonly string[] | undefined;
 }
 
-export const NEW_ROW: RowRecord = { now: { state: 'new' } };
+export const NEW_ROW: RowRecord = { now: { state: 'waiting' } };
 
 /** Returns what is known of a row after an event at `time` (ms since 1970). */
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
@@ -160,13 +154,12 @@ export function errorOf({ state, error }: KnownOfRow): RecordedError | undefined
 /** Returns how a row of a log stands that is in a state now. */
 export function toOutcome(
   row: number,
-  rowState: RowState,
+  state: RowState,
   { now, label, inputs }: RowRecord,
   workflowId: string | undefined,
 ): Outcome {
   const { id, run, acceptedAt, endedAt } = now;
-  const state = shownState(rowState);
-  const error = errorOf({ ...now, state: rowState });
+  const error = errorOf({ ...now, state });
   return {
     state,
     row,
@@ -175,7 +168,7 @@ export function toOutcome(
     id: run?.id ?? id,
     workflowId,
     run,
-    error: error && factsOfRecord(error, rowState),
+    error: error && factsOfRecord(error, state),
     startedAt: acceptedAt,
     durationMs: acceptedAt && endedAt && endedAt - acceptedAt,
   };

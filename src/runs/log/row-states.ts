@@ -29,7 +29,7 @@ interface Known {
   reason?: number;
 }
 
-const NEW: Standing<Known> = { now: { state: 'new' } };
+const NEW: Standing<Known> = { now: { state: 'waiting' } };
 
 export type RowStates = ReturnType<typeof createRowStates>;
 
@@ -51,11 +51,12 @@ export function createRowStates() {
   return {
     state,
     recordedState,
+    isNew,
     isGone,
     count,
     entries,
 
-    /** The number of rows in the table with a state other than `new`. */
+    /** The number of rows in the table that are not new. */
     get known(): number {
       return [...counts.values()].reduce((sum, one) => sum + one, 0) - goneCount;
     },
@@ -80,7 +81,7 @@ export function createRowStates() {
     /** Returns how users know a row, such as `rows.csv:12`. */
     label: (row: number) => labels.get(row) ?? `row ${row}`,
 
-    /** Returns the number of rows in each state but `new`. */
+    /** Returns the number of rows in each state, without those that are new. */
     counts: (): ReadonlyMap<RowState, number> => counts,
 
     /**
@@ -138,9 +139,14 @@ export function createRowStates() {
     return standingOf(row).now.state;
   }
 
+  /** Returns whether no event has changed the state of a row. */
+  function isNew(row: number): boolean {
+    return standings.get(row) === undefined;
+  }
+
   /** Returns whether a row that was begun is not in the table any more. */
   function isGone(row: number): boolean {
-    return recordedState(row) !== 'new' && !isFound(row);
+    return !isNew(row) && !isFound(row);
   }
 
   /** Returns the number of rows in a state. */
@@ -193,7 +199,7 @@ export function createRowStates() {
   }
 
   function setStanding(row: number, { now, before, settled }: Standing<Known>): void {
-    if (recordedState(row) !== 'new') changeCount(state(row), -1);
+    if (!isNew(row)) changeCount(state(row), -1);
     const isAlone = before === undefined && settled === undefined;
     standings.set(row, isAlone ? share(now) : { now, before, settled });
     changeCount(state(row), 1);
