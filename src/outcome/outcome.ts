@@ -193,6 +193,11 @@ export function failingStepOf({ run }: Outcome): string {
   return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
 }
 
+/** Returns a failure as `step: message`, or what is known of it. */
+export function failureText({ step, message }: { step?: unknown; message?: unknown } = {}): string {
+  return [step, message].filter(Boolean).join(': ');
+}
+
 export const NO_MESSAGE = '(the service gave no message)';
 
 /** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */

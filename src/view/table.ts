@@ -3,7 +3,7 @@
 import textWidth from 'string-width';
 import type { Facts } from '../errors.js';
 import type { PastRun } from '../history/history.js';
-import { stepsOf, withoutTable } from '../outcome/outcome.js';
+import { failureText, stepsOf, withoutTable } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -173,8 +173,7 @@ export function layOutRuns(
   ];
   const [header = '', ...lines] = layOutTable(runs, columns, { style, width });
   const withReasons = lines.flatMap((line, index) => {
-    const { step, message } = runs[index]?.run?.error ?? {};
-    const reason = [step, message].filter(Boolean).join(': ');
+    const reason = failureText(runs[index]?.run?.error);
     return reason === '' ? [line] : [line, ...wrapLines([`  ${cell(reason)}`], width)];
   });
   return [header, ...withReasons];

@@ -6,7 +6,7 @@ import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import { exitOf, exitOfError, stateOfRun } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, failureText, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
@@ -174,8 +174,7 @@ export function rowRunner(
       history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isNew: true, isEnd: !late });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
-    const ended = [run?.error?.step, run?.error?.message].filter(Boolean).join(': ');
-    const reason = error === undefined ? ended : rowReason(error);
+    const reason = error === undefined ? failureText(run?.error) : rowReason(error);
     return { exit: exitOf({ state, error }), id, reason, error, late };
   }
 

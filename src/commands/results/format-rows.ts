@@ -1,6 +1,6 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { type Outcome, tableOf, wordOf } from '../../outcome/outcome.js';
+import { failureText, type Outcome, tableOf, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
@@ -162,9 +162,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return `${layOutTable(rows, columns, page).join('\n')}\n`;
     };
     for await (const { facts, values } of readRows()) {
-      const { label, outcome, step, message } = facts;
-      const reason = [step, message].filter(Boolean).join(': ');
-      const cells = [label ?? '', outcome, ...values.map(textOf), reason].map((text) =>
+      const { label, outcome } = facts;
+      const cells = [label ?? '', outcome, ...values.map(textOf), failureText(facts)].map((text) =>
         sanitize(String(text)),
       );
       rows.push(cells);
