@@ -185,7 +185,7 @@ async function sendRows(
     const shown = log.rows.known === 0 ? summary : { ...summary, fact };
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
-  const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
+  const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };

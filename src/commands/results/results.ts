@@ -114,7 +114,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     }
     throwProblems(absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
-    const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
+    const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
     await printErrors(failures, flags.color, context);
     return { runs, period: joined.period, exit, failure: failures[0], rows };
   });

@@ -126,15 +126,15 @@ function lookSteps(files: readonly string[]): NextStep[] {
   return [{ text: 'To save the outputs', command: `${command} > ${table}` }];
 }
 
-/** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
-export function endingOfRows(rows: RowStates, summary: BatchSummary, total: number | undefined): RowsEnding {
-  const open = rows.count('running') + rows.count('unreachable') + rows.count('waiting');
+/** Returns how the rows ended, for programs. */
+export function endingOfRows(rows: RowStates, summary: BatchSummary): RowsEnding {
+  const open: readonly string[] = ['running', 'unreachable', 'waiting'];
   return {
     summary: formatBatchSummary({ ...summary, next: [] }, PLAIN, 0).filter(Boolean),
     hints: summary.next.flatMap((step) => stepLines(step, PLAIN, 0)),
     reasons: summary.reasons,
     hasUnknown: rows.count('unknown') > 0,
-    hasOpen: total === undefined || rows.known - open < total,
+    hasOpen: !summary.isRead || summary.counts.some(([word]) => open.includes(word)),
     ...listRows(rows),
   };
 }
