@@ -133,8 +133,8 @@ function* formatData(
   format: Exclude<OutputFormat, 'text'>,
   { jsonColors }: Layout,
 ): Generator<string | Uint8Array, void, void> {
-  if (format === 'json') yield* formatJson(Buffer.from(JSON.stringify(runs)), jsonColors);
-  for (const run of format === 'json' ? [] : runs) {
+  if (format === 'json') return yield* formatJson(Buffer.from(JSON.stringify(runs)), jsonColors);
+  for (const run of runs) {
     if (format === 'jsonl') yield* compactJson(Buffer.from(JSON.stringify(run)), jsonColors);
     // An escaped id would be another id, so it is left out; the other formats escape it.
     else if (isSanitized(run.id)) yield `${run.id}\n`;

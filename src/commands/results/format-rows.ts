@@ -60,15 +60,6 @@ interface ResultRow {
   values: readonly WrittenCell[];
 }
 
-/** What is known of a row that was never sent, but its number and label. */
-const UNSENT: Outcome = {
-  state: 'waiting',
-  id: undefined,
-  workflowId: undefined,
-  run: undefined,
-  durationMs: undefined,
-};
-
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
@@ -99,7 +90,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const { number, label, cells } of table.rows()) {
         const row = rowOfLine.get(number);
         if (row !== undefined) inTable++;
-        yield toRow(row === undefined ? { ...UNSENT, row: number, label } : reader.read(row), cells);
+        yield toRow(row === undefined ? { state: 'waiting', row: number, label } : reader.read(row), cells);
       }
     } finally {
       reader.close();
@@ -260,7 +251,7 @@ async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
   const rows = new Map<number, number>();
   for await (const { row = 0, label, state } of readOutcomes(joined)) {
     const [, line = row] = /:(\d+)(?: \(.*)?$/s.exec(label ?? '') ?? [];
-    if (wordOf(state) !== 'gone') rows.set(Number(line), row);
+    if (state !== 'gone') rows.set(Number(line), row);
   }
   return rows;
 }

@@ -79,7 +79,7 @@ export function resumeOf(
 export function canResume(outcome: Outcome): boolean {
   const { state, error, run } = outcome;
   if (exitOf(outcome) === ExitCode.ok || state === 'lost' || error?.code === 'no-such-run') return false;
-  return error !== undefined || run === undefined || !hasEnded(run);
+  return error !== undefined || !hasEnded(run);
 }
 
 /** Prints how the watching of a run ended, and, if it is the only one, how to continue. */
@@ -87,7 +87,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   const { id, run, error, state, durationMs } = outcome;
   const { settings, format, severalRuns = false, wasTriggered = false } = view;
   if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
-  const isOver = run !== undefined && hasEnded(run);
+  const isOver = hasEnded(run);
   const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {
     if (!severalRuns) reporter.block([`Interrupted; the run ${isOver ? 'has ended' : continuesText(run)}.`]);
@@ -101,7 +101,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
   } else if (run === undefined || !isListed) {
     const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
     const status = run === undefined ? '' : statusText(run);
-    reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, reporter.style.warning);
+    reporter.block([`${text.replace('still', 'Still')}.`], status, reporter.style.warning);
   }
   if (severalRuns) return;
   if (canResume(outcome)) {

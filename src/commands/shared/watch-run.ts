@@ -180,11 +180,7 @@ export async function watchAndShow(
   const isEnd = hasEnded(run) && !hadEnded;
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
-  const printing = run && printEnd(run, view, session);
-  const outputError = await printing?.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+  const outputError: unknown = run && (await printEnd(run, view, session).catch((error) => error));
   const outcome = withError(watched.thrown ?? outputError, watched);
   printOutcome(outcome, view, session);
   place.end();
