@@ -67,14 +67,6 @@ export function formatDuration(ms: number): string {
   return formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
-/** Formats how long ago something was (ms), for a table: `now`, `12s ago`, `3m ago`, `2h ago`, `5d ago`. */
-export function formatAge(ms: number): string {
-  // The clock of another machine may be ahead of ours.
-  if (ms < 1_000) return 'now';
-  const [largest] = formatDuration(Math.floor(ms / 1_000) * 1_000).split(' ');
-  return `${largest?.replace('.0', '')} ago`;
-}
-
 function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }

@@ -3,7 +3,7 @@
 import type { PastRun } from '../history/history.js';
 import { countWords, type Outcome, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, formatDuration, formatUtc, parseTime } from '../text/quantity.js';
+import { formatDuration, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
 import { type Layout, type Style, statusPaint } from './presentation.js';
@@ -20,13 +20,14 @@ export function runSummary(
 ): string {
   const { createdAt = '' } = run;
   const age = ageText(createdAt, now);
+  const ago = age === 'now' ? age : `${age} ago`;
   const rows = {
     run: run.id,
     status: run.status,
     steps: stepsOf(run) || undefined,
     'failed at': run.error?.step,
     message: run.error?.message,
-    created: age === undefined ? run.createdAt : `${age} (${formatUtc(parseTime(createdAt))})`,
+    created: age === undefined ? run.createdAt : `${ago} (${formatUtc(parseTime(createdAt))})`,
     ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
@@ -45,10 +46,13 @@ export function runSummary(
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */
 const MAX_AHEAD = 60_000;
 
-/** Returns how long ago a time was; undefined for what is no time, or is far ahead of this machine's clock. */
+/** Returns the age of a time, such as `now`, `12s` or `5d`; undefined for what is no time, or is far ahead of this machine's clock. */
 export function ageText(time = '', now: number): string | undefined {
   const age = now - parseTime(time);
-  return age >= -MAX_AHEAD ? formatAge(age) : undefined;
+  if (!(age >= -MAX_AHEAD)) return undefined;
+  if (age < 1_000) return 'now';
+  const [largest] = formatDuration(Math.floor(age / 1_000) * 1_000).split(' ');
+  return largest?.replace('.0', '');
 }
 
 /** Returns how long a run took; undefined where no command saw it end. */

@@ -167,7 +167,7 @@ export function layOutRuns(
     },
     {
       header: 'AGE',
-      text: ({ run }) => ageText(run?.createdAt, now)?.replace(' ago', '') ?? '',
+      text: ({ run }) => ageText(run?.createdAt, now) ?? '',
       isOptional: true,
     },
   ];

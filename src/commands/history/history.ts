@@ -197,7 +197,7 @@ function formatRuns(
     },
     {
       header: 'AGE',
-      text: ({ triggered }) => ageText(triggered, clock.now())?.replace(' ago', '') ?? '-',
+      text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;

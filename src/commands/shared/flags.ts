@@ -117,9 +117,8 @@ const SHARED_FLAGS = {
 } as const;
 
 /** Adds flags that several commands share. */
-export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS)[]): Command {
+export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS)[]): void {
   for (const group of groups) addAll(command, SHARED_FLAGS[group](), HEADINGS[group] ?? 'Output:');
-  return command;
 }
 
 /** Adds the flags of the settings that a profile may have. */
