@@ -590,6 +590,16 @@ describe('batch: settling rows', () => {
     expect((await run('--adopt', '3=run-3')).exitCode).toBe(2);
   });
 
+  test('batch --fail-fast: a row that waits counts in the exit code of results alone', async () => {
+    const { run, sent, state, wfr, cwd } = await prepareTable('n\n1\n2\n');
+    state.answerOf = (inputs) => (inputs.includes('1') ? 'fail' : 'drop');
+    expect((await run()).exitCode).toBe(6);
+    expect((await run('--adopt', '3=none')).exitCode).toBe(8);
+    expect((await run('--retry-failed', '--fail-fast')).exitCode).toBe(1);
+    expect(sent).toHaveLength(3);
+    expect((await wfr(['results', 'out.jsonl'], { cwd })).exitCode).toBe(8);
+  });
+
   test('batch --adopt <row>=none: a failed row whose two later triggers created nothing is failed again', async () => {
     const { run, state } = await prepareTable('n\n1\n');
     state.answerOf = () => 'fail';

@@ -305,10 +305,15 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const { run, requests, cwd, path } = await runUnknownBatch([2], 3);
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
     const before = eventNamesByRow(path);
-    const { exitCode, stderr } = await run('--adopt', '4=y', '--adopt', '99=z');
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('--adopt 4=y: row 4 is waiting, not unknown');
-    expect(stderr).toContain('--adopt 99=z: no row 99 is recorded');
+    for (const [one, other] of [
+      ['4=y', '99=z'],
+      ['4=none', '99=none'],
+    ] as const) {
+      const { exitCode, stderr } = await run('--adopt', one, '--adopt', other);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`--adopt ${one}: row 4 is waiting, not unknown`);
+      expect(stderr).toContain(`--adopt ${other}: no row 99 is recorded`);
+    }
     expect(requests).toEqual([]);
     expect(eventNamesByRow(path)).toEqual(before);
   });
