@@ -140,6 +140,32 @@ describe('errors as data: faults of the sandbox', () => {
     },
   );
 
+  test.each<[ending: string, exit: number, handler: Handler]>([
+    ['still runs', 8, acceptThenShow(aRun())],
+    ['was unreachable', 7, (_request, reply) => reply.send(429, {}, { 'Retry-After': '3600' })],
+  ])(
+    'errors as data: a batch whose only row %s exits %i, and may be run again',
+    async (_ending, exit, handler) => {
+      const { baseUrl } = await scriptedService(handler);
+      const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--timeout', '0', '--json'];
+      const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n' });
+      const { stderr } = await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } });
+      expect(errorData(stderr)).toMatchObject({ exitCode: exit, retryable: true, runMayExist: false });
+    },
+  );
+
+  test('errors as data: a batch that is interrupted before the table was read may be run again', async () => {
+    const signals = new Signals();
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'o.jsonl', '-v', '--json'];
+    const { stderr } = await runCli(args, {
+      cwd: folderWith({ 'rows.jsonl': '{"n":1}\n' }),
+      signals,
+      env: { WFR_BASE_URL: CLOSED_URL, TRACEPARENT: 'invalid' },
+      onOutput: (text) => text.includes('TRACEPARENT') && signals.raise('SIGINT'),
+    });
+    expect(errorData(stderr)).toMatchObject({ exitCode: 130, retryable: true, runMayExist: false });
+  });
+
   test('errors as data: after a run failed, still runs or may exist, the same command is never retryable', async () => {
     for (const [, faults, workflow, flags = [], world = {}] of FAULTS) {
       const { created, wfr } = await startFaultySandbox(faults, workflow);
