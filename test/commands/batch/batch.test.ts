@@ -423,6 +423,14 @@ describe('batch: progress, summary and reports', () => {
     expect(stderr).not.toContain('rows.jsonl:1');
   });
 
+  test('batch: without a terminal, a minute without a change prints one line with the counts', async () => {
+    const { env, clock } = await startTestSandbox({ slow: 5 });
+    const cwd = folderWith({ 'rows.jsonl': '{"label":"a"}\n{"label":"b"}\n' });
+    const args = ['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--concurrency', '1'];
+    const { stderr } = await runCli(args, { env, clock, cwd });
+    expect(stderr).toMatch(/^\S+Z 0\/2 {2}1m {2}1 running, 1 waiting$/m);
+  });
+
   test('batch: the rate counts runs, and no invalid rows', async () => {
     const { env, clock } = await startTestSandbox();
     const cwd = folderWith({ 'rows.csv': `label:=\n${'x\n'.repeat(5)}"""a"""\n"""b"""\n` });
