@@ -54,6 +54,8 @@ export function usageErrorOf(
     case 'commander.excessArguments':
       return usageError(`${command.args[command.registeredArguments.length] || '""'}: unexpected argument`);
     default: {
+      const [, allowed] = /^error: command-argument .* Allowed choices are (.*)\.$/s.exec(message) ?? [];
+      if (allowed !== undefined) return usageError(`${quoted || '""'}: choose one of ${allowed}`);
       const invalid = /^error: option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. /s;
       return usageError(message.replace(invalid, '$1 $2: ').replace(/^error: /, ''));
     }

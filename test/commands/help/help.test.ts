@@ -198,6 +198,8 @@ describe('wfr: mistakes on the command line', () => {
       'cancel: there is no such command; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help\n',
       'wfr --help',
     ],
+    [['completion', 'foo'], 'foo: choose one of bash, zsh, fish, powershell\n', 'wfr help completion'],
+    [['completion', ''], '"": choose one of bash, zsh, fish, powershell\n', 'wfr help completion'],
     [['config', 'shwo'], 'shwo: there is no such command; did you mean show?\n', 'wfr help config'],
     [
       ['config', 'set'],
