@@ -20,6 +20,8 @@ export interface Column<Row> {
   paint?(row: Row): Paint;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
+  /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
+  isCutAtStart?: boolean;
 }
 
 const GAP = '  ';
@@ -43,7 +45,7 @@ export function layOutTable<Row>(
   const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
     const cells = shown.map((column, index) => {
       const { text, paint = (plain: string) => plain } = cell(column);
-      const cut = cutText(text, column.width);
+      const cut = cutText(text, column.width, column.isCutAtStart && !text.startsWith('line '));
       const isLast = index === shown.length - 1;
       return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
@@ -81,19 +83,14 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
 const lineWidth = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
 
-/**
- * Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. It is in the middle: the beginning says
- * what it is, and the end of a path or of a reason often which one.
- */
-export function cutText(text: string, width: number): string {
+/** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
+export function cutText(text: string, width: number, atStart = false): string {
   if (textWidth(text) <= width) return text;
   const segments = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
-  const middle = Math.ceil(segments.length / 2);
-  const start = segments.slice(0, Math.min(middle, width));
-  const end = segments.slice(Math.max(middle, segments.length - width));
-  const cut = () => `${start.join('')}…${end.join('')}`;
-  while (start.length > 0 && textWidth(cut()) > width) start.length > end.length ? start.pop() : end.shift();
-  return cut();
+  const join = (kept: readonly string[]) => (atStart ? `…${kept.join('')}` : `${kept.join('')}…`);
+  while (segments.length > 0 && textWidth(join(segments)) > width)
+    atStart ? segments.shift() : segments.pop();
+  return join(segments);
 }
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
@@ -158,6 +155,7 @@ export function layOutRuns(
         return cell(runName({ ...past, workflowName: workflow, version }, width));
       },
       isOptional: true,
+      isCutAtStart: runs.some(({ past }) => past?.label),
     },
     {
       header: 'DURATION',

@@ -187,6 +187,7 @@ function formatRuns(
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
+      isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
