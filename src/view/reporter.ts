@@ -62,9 +62,14 @@ export async function openReporter(
     if (!quiet) notice(line);
   }
 
+  /** A secret of several words that is wrapped could not be masked later. */
+  function wrapped(lines: readonly string[]): string[] {
+    return wrapLines(lines.map(stderr.mask), stderr.columns);
+  }
+
   /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
   function block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
-    const text = wrapLines(lines, stderr.columns).join('\n');
+    const text = wrapped(lines).join('\n');
     notice(text.replace(word, () => paint(word)));
   }
 
@@ -81,7 +86,7 @@ export async function openReporter(
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   function progress(line: string): void {
-    const lines = live ? wrapLines([line], stderr.columns) : [withTimestamp(line)];
+    const lines = live ? wrapped([line]) : [withTimestamp(line)];
     info(style.dim(lines.join('\n')));
   }
 

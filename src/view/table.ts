@@ -15,7 +15,7 @@ import { ageText, durationText, statusOrReason } from './summary.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
-  header?: string;
+  header: string;
   text(row: Row): string;
   paint?(row: Row): Paint;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
@@ -27,7 +27,7 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
-/** What an optional column leaves the others of what they need, and the last one, which may be prose, has before the others are narrowed. */
+/** The columns that are left for each other column beside an optional one, and for a last one, which may be prose. */
 const ENOUGH_WIDTH = 22;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
@@ -52,14 +52,14 @@ export function layOutTable<Row>(
     return cells.join(GAP).trimEnd();
   };
   return [
-    line(({ header = '' }) => ({ text: header, paint: style.bold })),
+    line(({ header }) => ({ text: header, paint: style.bold })),
     ...rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
   ];
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
 
-function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Row[]): number {
+function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 
@@ -98,6 +98,8 @@ export { textWidth };
 
 /** The columns of a window that has room for what precedes the name of a row: its workflow or table. */
 const ROOM_FOR_PREFIX = 60;
+/** The columns of a window that has room for the beginnings of names after ids, statuses and steps. */
+const ROOM_FOR_NAME = 35;
 
 /**
  * Returns the workflow and the label. In a narrow window, it is the label alone, without a table where it says more than a
@@ -154,7 +156,7 @@ export function layOutRuns(
         const version = run?.versionName ?? past?.version;
         return cell(runName({ ...past, workflowName: workflow, version }, width));
       },
-      isOptional: true,
+      isOptional: width < ROOM_FOR_NAME,
       isCutAtStart: runs.some(({ past }) => past?.label),
     },
     {

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSecretMask } from '../../src/text/secret-mask.js';
+import { BATCH_ARGS, numberedRows } from '../helpers/batch.js';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_PORT } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -87,6 +88,29 @@ describe('the token, a header and the proxy password', () => {
       const { stdout, stderr } = await runCli([command, 'a', 'b'], { env, terminal: 40, stdoutTerminal: 40 });
       expect(stdout).toContain('a   FAILED');
       expect(stdout + stderr).not.toMatch(/0123456789|abcdef|uvwxyz/);
+    },
+  );
+
+  test.each([40, 50, 60, 70, 80])(
+    'batch, watch, run: in %i columns, a header in a reason, status or error is redacted before it is wrapped or cut',
+    async (terminal) => {
+      const header = 'MARK-4711 one-4712 two-4713 three-4714';
+      const service = await scriptedService(async (request, reply) => {
+        const body = (await request.body()).toString();
+        const status = `WAITS FOR ${header}`;
+        if (body === '') return reply.send(200, aRun({ status }));
+        if (JSON.parse(body).inputs.n === 1)
+          return reply.send(422, { message: `${'no '.repeat(15)}${header}` });
+        reply.send(201, aRun({ status }));
+      });
+      const env = { WFR_BASE_URL: service.baseUrl, TERM: 'xterm', WFR_HISTORY: '0' };
+      for (const args of [BATCH_ARGS, ['watch', 'run-1'], ['run', 'w', 'n:=1']]) {
+        const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+        const flags = ['-H', `X-Key: ${header}`, '--timeout', '3s', '--max-interval', '1s'];
+        const { stderr } = await runCli([...args, ...flags], { env, cwd, terminal });
+        expect(stderr).toContain('(hidden)');
+        expect(stderr).not.toMatch(/MARK|471/);
+      }
     },
   );
 

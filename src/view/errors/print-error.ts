@@ -10,8 +10,8 @@ import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Style } from '../presentation.js';
 
 /** Returns an error as text, an internal one with its stack, wrapped to a terminal. A command at the end of a line is bold. */
-export function errorText(facts: Facts, style: Style, { columns }: Output): string {
-  const text = wrapLines(formatError(facts), facts.stack === undefined ? columns : 0).join('\n');
+export function errorText(facts: Facts, style: Style, { columns, mask }: Output): string {
+  const text = wrapLines(formatError(facts).map(mask), facts.stack === undefined ? columns : 0).join('\n');
   return text
     .replace(ERROR_LABEL, () => style.error(ERROR_LABEL))
     .replace(/^( .*: )(wfr .*)$/gm, (_line, start, command) => start + style.bold(command));

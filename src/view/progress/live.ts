@@ -62,12 +62,18 @@ export function livePainter(
       done = share;
       return drawBar(share, width < WIDE ? 6 : 12);
     };
-    const lines = progress.lines(clock.monotonic(), bar).map((line) => fitLine(line, width));
-    const above = lines.filter(Boolean);
-    // A terminal that scrolls cannot be redrawn; a command that is cut could not be pasted.
+    const above = progress
+      .lines(clock.monotonic(), bar)
+      .map((line) => fitLine(line, width))
+      .filter(Boolean);
+    // A command that is cut could not be pasted.
     const below = progress.below(width).filter((line) => textWidth(line) <= width);
-    const room = Math.max(0, output.rows - 1 - above.length);
-    shown = output.mask([...above, ...below.slice(0, room)].join('\n')).split('\n');
+    const lines = [...above, ...below];
+    // A terminal that scrolls cannot be redrawn.
+    const room = Math.max(1, output.rows - 1);
+    const more = lines.length - room + 1;
+    const fitting = more > 1 ? [...lines.slice(0, Math.max(1, room - 1)), `… ${more} more lines`] : lines;
+    shown = output.mask(fitting.slice(0, room).join('\n')).split('\n');
     const display = hasTerminalProgress ? terminalProgress(done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;

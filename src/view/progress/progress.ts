@@ -1,6 +1,6 @@
 /**
- * The progress of runs and of batches: what is known of them, and the line that says it. A painter shows that line: the live
- * one (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
+ * The progress of runs and of batches: what is known of them, and the lines that say it. A painter shows them: the live one
+ * (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
  */
 import type { Facts } from '../../errors.js';
 import {
@@ -13,13 +13,14 @@ import {
 } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration, pluralize } from '../../text/quantity.js';
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
+import { wrapLines } from '../../text/wrap.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses, statusOrReason } from '../summary.js';
-import { type Column, cutText, type ListedRun, layOutRuns, layOutTable } from '../table.js';
+import { cutText, type ListedRun, layOutRuns } from '../table.js';
 
 /**
  * A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. A part
@@ -239,6 +240,8 @@ export interface EndedRow {
 
 /** The last reasons why rows did not succeed are shown; the closing block has all. */
 const MAX_REASONS = 5;
+/** Columns of a reason that are shown. */
+const MAX_REASON = 100;
 
 /** Rows that did not succeed for the same reason, with the label and the reason of the last one. */
 interface Problem {
@@ -251,7 +254,10 @@ interface Problem {
 export type BatchProgress = ReturnType<typeof showBatch>;
 
 /** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and why rows did not succeed. */
-export function showBatch({ clock, style, open: openPainter }: ProgressTools, counts: () => BatchCounts) {
+export function showBatch(
+  { clock, style, secrets, open: openPainter }: ProgressTools,
+  counts: () => BatchCounts,
+) {
   const began = clock.monotonic();
   const reasons = new ReasonGroups();
   /** By the id of their reason, the latest last. */
@@ -299,16 +305,17 @@ export function showBatch({ clock, style, open: openPainter }: ProgressTools, co
     ];
   };
 
-  const columns: readonly Column<Problem>[] = [
-    {
-      text: ({ word, count }) => countText(count, word),
-      paint: ({ word }) => wordPaint(word, style),
-    },
-    { text: ({ label, count }) => (count > 1 ? `${label}, …` : label), isOptional: true },
-    { text: ({ reason }) => reason },
-  ];
-  const below = (width: number) =>
-    layOutTable([...problems.values()].slice(-MAX_REASONS), columns, { style, width }).slice(1);
+  const below = (width: number): readonly string[] => {
+    const shown = [...problems.values()].slice(-MAX_REASONS);
+    const others = problems.size - shown.length;
+    const texts = shown.map(({ word, reason, count, label }) => {
+      const head = wordPaint(word, style)(countText(count, word));
+      return `${head} (${count > 1 ? 'last: ' : ''}${label}): ${cutText(reason, MAX_REASON)}`;
+    });
+    if (others > 0) texts.push(pluralize(others, 'more reason'));
+    // A secret of several words that is wrapped could not be masked later.
+    return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
+  };
 
   const painter = openPainter({ lines, below });
   return {

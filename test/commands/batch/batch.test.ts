@@ -628,15 +628,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
       expect(last.shift()).toBe('7 rejected, 1 running');
-      const label = (text: string) => (columns === 40 ? '' : `${text.padEnd(9)}  `);
-      expect(last).toEqual([
-        ...['c', 'd', 'e', 'f'].map((letter, index) =>
-          expect.stringMatching(`^1 rejected  ${label(`line ${index + 3}`)}422: ${letter}: no.*…$`),
-        ),
-        // The last row with a problem is in the last line.
-        expect.stringMatching(`^2 rejected  ${label('line 7, …')}422: b: no.*…$`),
-      ]);
-      expect(lines.at(-1)).toContain('\u001b[33m2 rejected\u001b[39m');
+      const reasons = ['c', 'd', 'e', 'f'].map(
+        (letter, index) => String.raw`1 rejected \(line ${index + 3}\): 422: ${letter}:[ no]+…`,
+      );
+      // The last row with a problem comes last.
+      reasons.push(String.raw`2 rejected \(last: line 7\): 422: b:[ no]+…`, '1 more reason');
+      expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m (last: line 7)');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
@@ -646,6 +644,23 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       expect(block.filter((line) => line.length > columns && !line.startsWith('  wfr '))).toEqual([]);
     },
   );
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 3],
+  ])('batch: in a window of %i rows, the display has at most %i lines', async (terminalRows, lines) => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n === 1) return reply.send(422, { message: 'no' });
+      reply.send(201, aRun({ id: 'run-2', status: 'PENDING' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const { stderr } = await wfr(BATCH_ARGS, { cwd, terminal: 80, terminalRows, env: { TERM: 'xterm' } });
+    const heights = stderr.split('\u001b[?2026h').map((frame) => frame.split('\u001b[?7l').length - 1);
+    expect(Math.max(...heights)).toBe(lines);
+  });
 
   test('batch: with invalid rows, the command that continues comes first, and without --retry-failed', async () => {
     const { wfr } = await startBatchService(undefined, (_request, reply) =>

@@ -91,7 +91,6 @@ describe('the live table of several runs', () => {
         for (const line of lines) expect(line.length).toBeLessThan(terminal);
       }
       expect(Math.max(...frames(stderr).map((lines) => lines.length))).toBe(5);
-      // The name goes after the age.
       expect(stderr.includes('rows.csv:12')).toBe(terminal >= 40);
     },
   );
@@ -105,6 +104,12 @@ describe('the live table of several runs', () => {
     const { stderr } = await watch(IDS, { terminalRows });
     expect(Math.max(...frames(stderr).map((frame) => frame.length))).toBe(lines);
     expect(stderr).toContain('0/3 runs  3 RUNNING');
+  });
+
+  test('in a window with too few rows, the last line counts those that are missing', async () => {
+    const { stderr } = await watch(IDS, { terminalRows: 4 });
+    expect(frames(stderr).some((frame) => frame.at(-1) === '  … 3 more lines')).toBe(true);
+    expect((await watch(IDS, { terminalRows: 6 })).stderr).not.toContain('more lines');
   });
 
   test('a status has a color', async () => {
