@@ -25,7 +25,7 @@ export interface SandboxOptions {
   /** Start the run of every trigger, then close the connection without a response. */
   dropAnswer?: boolean | undefined;
   clock: { now(): number; monotonic(): number };
-  /** Called with one line for each request. */
+  /** Called with a text for each request, of one line unless a rejection has several. */
   log?: ((line: string) => void) | undefined;
 }
 
@@ -88,7 +88,7 @@ async function respond(
     return { status, body: { error: { message: error.message } }, detail: error.message };
   });
   const isDropped = dropAnswer && status === 201;
-  const line = `${request.method} ${request.url} ${status} ${detail}`;
+  const line = `${status} ${request.method?.padEnd(4)} ${request.url} ${detail}`;
   log?.(isDropped ? `${line}, response dropped` : line);
   if (isDropped) {
     request.socket.destroy();
@@ -110,8 +110,10 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
     const body = await handleTrigger(request, options, runs);
     return { status: 201, body, detail: `${body.id} ${body.versionName}` };
   }
-  const [, id = ''] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
-  const stateOfRun = request.method === 'GET' ? runs.get(id) : undefined;
+  const [, id] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
+  if (request.method !== 'GET' || id === undefined)
+    throw new Rejection(404, `This sandbox has only POST ${PREFIX}/runs and GET ${PREFIX}/runs/{id}.`);
+  const stateOfRun = runs.get(id);
   if (stateOfRun === undefined)
     throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   const body = stateOfRun();

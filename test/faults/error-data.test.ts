@@ -30,7 +30,7 @@ async function startFaultySandbox(faults: Partial<SandboxOptions>, workflow: str
   const clock = new VirtualClock();
   const created: string[] = [];
   const log = (line: string) => {
-    if (line.startsWith('POST /v1/runs 201')) created.push(line);
+    if (line.startsWith('201 POST /v1/runs')) created.push(line);
   };
   const base = { token: 'sandbox-token', port: 0, clock, log } as const;
   const options: SandboxOptions = { ...base, workflows: BUILT_IN_WORKFLOWS, ...faults };

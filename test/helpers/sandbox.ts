@@ -38,5 +38,5 @@ export async function startTestSandbox(options: Partial<SandboxOptions> = {}, on
   });
   onEnd(() => sandbox.stop());
   const env = { WFR_BASE_URL: sandbox.baseUrl, WFR_TOKEN: 'sandbox-token' };
-  return { sandbox, clock, env, log, posts: () => log.filter((line) => line.startsWith('POST')).length };
+  return { sandbox, clock, env, log, posts: () => log.filter((line) => line.includes(' POST ')).length };
 }

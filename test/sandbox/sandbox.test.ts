@@ -230,7 +230,18 @@ describe('wfr sandbox', () => {
     });
     expect(statuses).toEqual([404]);
     expect(result.exitCode).toBe(130);
-    expect(result.stderr).toContain('GET /v1/runs/none 404 This sandbox has no run with this id');
+    expect(result.stderr).toContain('404 GET  /v1/runs/none This sandbox has no run with this id');
+  });
+
+  test.each([
+    ['POST', '/runs/none'],
+    ['GET', '/runs'],
+    ['DELETE', '/runs/none'],
+  ])('wfr sandbox: %s %s is answered with the requests that there are', async (method, path) => {
+    const { sandbox } = await startTestSandbox();
+    const { status, body } = await speak(sandbox.baseUrl, method, path);
+    const message = 'This sandbox has only POST /v1/runs and GET /v1/runs/{id}.';
+    expect({ status, body }).toEqual({ status: 404, body: { error: { message } } });
   });
 
   test('wfr sandbox: each start has a new random token', async () => {

@@ -22,7 +22,7 @@ import {
 } from '../../sandbox/workflow.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { formatDuration, formatIso } from '../../text/quantity.js';
-import { sanitize } from '../../text/sanitize.js';
+import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Paint } from '../../view/presentation.js';
@@ -55,7 +55,8 @@ export async function sandbox(
   const options = await parseSandboxFlags(flags, context);
   const { workflows, port } = options;
   const output = flags.list ? context.stdout : context.stderr;
-  const { bold } = await openStyle(flags.color, context, output);
+  const style = await openStyle(flags.color, context, output);
+  const { bold } = style;
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
   const { workflows: file, fromProfile, failStep, slow } = flags;
   /** Returns the command of a sandbox whose workflows do the same. */
@@ -73,7 +74,10 @@ export async function sandbox(
   const token = randomBytes(24).toString('base64url');
   const log = (line: string) => {
     const time = formatIso(context.clock.now()).slice(11, 19);
-    void context.stderr.write(`${time}Z ${sanitize(line)}\n`);
+    const text = sanitizeLines(line)
+      .join('; ')
+      .replace(/^[45]\d\d/, (status) => style.error(status));
+    void writeLine(`${time}Z ${text}`, context);
   };
   const served = { ...options, token, clock: context.clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {

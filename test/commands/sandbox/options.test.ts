@@ -266,6 +266,22 @@ describe('--reject', () => {
 });
 
 describe('the log of requests', () => {
+  test('wfr sandbox: on a terminal, the status of a rejection has a color, and its line is wrapped at words', async () => {
+    const signals = new Signals();
+    const { stderr } = await runCli(['sandbox'], {
+      ...{ signals, terminal: 60, env: { TERM: 'xterm' } },
+      async onOutput(text, stream) {
+        const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text) ?? [];
+        if (stream !== 'stdout' || baseUrl === undefined || token === undefined) return;
+        await runCli(['run', INVOICE], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: token } });
+        signals.raise('SIGINT');
+      },
+    });
+    expect(stderr).toMatch(
+      /\dZ \u001b\[31m422\u001b\[39m POST \/v1\/runs The inputs do not match the\n {2}Start Node/,
+    );
+  });
+
   test('wfr sandbox: the log has the time of a request, the workflow of a run, its status, and why a request was rejected', async () => {
     const [signals, clock] = [new Signals(), new VirtualClock()];
     const { stderr } = await runCli(['sandbox'], {
@@ -275,7 +291,7 @@ describe('the log of requests', () => {
         const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text) ?? [];
         if (stream !== 'stdout' || baseUrl === undefined || token === undefined) return;
         const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: token };
-        await runCli(['run', SLOW], { env, clock });
+        await runCli(['run', INVOICE], { env, clock });
         await runCli(['run', ...LABELLED], { env, clock });
         signals.raise('SIGINT');
       },
@@ -283,9 +299,11 @@ describe('the log of requests', () => {
     const lines = stderr.split('\n').filter((line) => line.includes('/v1/runs'));
     const [rejected = '', created = '', ...looks] = lines.map((line) => line.replace(/^[\d:]{8}Z /, ''));
     expect(lines.every((line) => /^([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ /.test(line))).toBe(true);
-    expect(rejected).toMatch(/^POST \/v1\/runs 422 .*missing input label/);
-    expect(created).toMatch(/^POST \/v1\/runs 201 [0-9a-f-]{36} slow v1$/);
-    expect(looks.at(-1)).toMatch(/^GET \/v1\/runs\/[0-9a-f-]{36} 200 FINISHED$/);
+    expect(rejected).toMatch(
+      /^422 POST \/v1\/runs .*missing input invoice \(document\); inputs\.customer: missing/,
+    );
+    expect(created).toMatch(/^201 POST \/v1\/runs [0-9a-f-]{36} slow v1$/);
+    expect(looks.at(-1)).toMatch(/^200 GET {2}\/v1\/runs\/[0-9a-f-]{36} FINISHED$/);
   });
 });
 
@@ -300,7 +318,7 @@ describe('--drop-answer', () => {
       runs: 1,
     });
     expect(stderr).toContain('the outcome is unknown: a run may have been created');
-    const [, id = ''] = /^POST \/v1\/runs 201 (\S+) slow v1, response dropped$/.exec(log[0] ?? '') ?? [];
+    const [, id = ''] = /^201 POST \/v1\/runs (\S+) slow v1, response dropped$/.exec(log[0] ?? '') ?? [];
     expect((await runCli(['watch', id], { env, clock })).exitCode).toBe(0);
   });
 
@@ -316,7 +334,7 @@ describe('--drop-answer', () => {
         signals.raise('SIGINT');
       },
     });
-    expect(stderr).toMatch(/^[\d:]{8}Z POST \/v1\/runs 201 [0-9a-f-]{36} slow v1, response dropped$/m);
+    expect(stderr).toMatch(/^[\d:]{8}Z 201 POST \/v1\/runs [0-9a-f-]{36} slow v1, response dropped$/m);
   });
 
   test('wfr sandbox --drop-answer: a rejected trigger still gets its response', async () => {
