@@ -25,10 +25,10 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
 };
 
 const EXAMPLES = `
-Set WFR_BASE_URL and WFR_TOKEN_FILE first, or open a shell with a local service.
+Set WFR_BASE_URL and WFR_TOKEN_FILE first. Or try wfr in a shell with a local
+service, which prints what to run: wfr sandbox -- bash
 
 Examples:
-  wfr sandbox -- bash
   wfr run invoice invoice@scan.pdf customer=ACME
   wfr watch @last
 

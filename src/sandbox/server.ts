@@ -162,8 +162,11 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
   if (typeof id !== 'string') throw new Rejection(400, 'The field "worfklowId" is missing.');
   // UUIDs compare without regard to case (RFC 9562, section 4).
   const workflow = workflows.find((candidate) => candidate.id.toLowerCase() === id.toLowerCase());
-  if (workflow === undefined) throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}.`);
-  return workflow;
+  if (workflow !== undefined) return workflow;
+  // Ids are all that the interface takes.
+  const named = workflows.find(({ versionName }) => versionName.startsWith(`${id} `));
+  const suggestion = named === undefined ? '.' : `; ${named.versionName} is ${named.id}.`;
+  throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}${suggestion}`);
 }
 
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */

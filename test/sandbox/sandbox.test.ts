@@ -107,6 +107,11 @@ describe('sandbox: the service', () => {
       'The fields "worfklowId" and "workflowId" differ.',
     ],
     ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
+    [
+      '{"worfklowId":"invoice","inputs":{}}',
+      404,
+      'There is no workflow "invoice"; invoice v3 is 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e.',
+    ],
     [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice: must be a document, found a string'],
     [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer: must be a string, found a number'],
     [
