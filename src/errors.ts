@@ -145,7 +145,7 @@ export class InterruptedError extends WfrError {
   }
 }
 
-/** What the error of a trigger says last that has created none. */
+/** The last line of the error of a trigger that created no run. */
 export const NOTHING_CREATED = 'no run was created';
 
 /** Returns the error of a signal that came before a trigger could create a run; `fact` is what that means. */
