@@ -43,7 +43,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
   };
 }
 
-/** Detects the format of a file, by its name or its first character: JSON Lines or CSV. */
+/** Returns the table of a file: JSON Lines or CSV. Throws BatchFileError for one that begins as neither. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
   const table = { isFolder: false, places };
@@ -93,13 +93,18 @@ function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
   }
 }
 
+/** Detects the format by the name, or by the first character. */
 async function isJson({ open, name }: TableFile): Promise<boolean> {
-  const [, extension] = /\.(jsonl|ndjson|json|csv|tsv)$/i.exec(name) ?? [];
-  if (extension !== undefined) return extension.toLowerCase().includes('json');
+  let start = '';
   for await (const chunk of open()) {
-    return /^[\s\ufeff]*\{/.test((chunk as Buffer).toString('utf8', 0, 1_024));
+    start = (chunk as Buffer).toString('utf8', 0, 1_024).trimStart();
+    break;
   }
-  return false;
+  const isPdf = start.startsWith('%PDF-');
+  // No row is a bracket alone.
+  if (isPdf || /^[[{]\s*[\r\n]/.test(start))
+    throw new BatchFileError(`${name}: is ${isPdf ? 'a PDF' : 'one JSON value'}, not JSON Lines or CSV`);
+  return !/\.[ct]sv$/i.test(name) && (/\.(jsonl?|ndjson)$/i.test(name) || start.startsWith('{'));
 }
 
 /** Reads the rows of a file; skips blank lines. */

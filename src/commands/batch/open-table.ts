@@ -32,7 +32,7 @@ export async function openTable(
   const { rows, each, tokenFile } = flags;
   if (rows !== undefined && each !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
   if (rows === undefined && each === undefined) {
-    const table = patterns.find((path) => /\.(csv|tsv|jsonl|ndjson|json)$/i.test(path));
+    const table = patterns.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
     const how =
       table === undefined
         ? '--rows <file>, or --each <parameter> and files'

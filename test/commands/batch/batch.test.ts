@@ -1,5 +1,5 @@
 /** `wfr batch`: rows, command line, shards, progress and reports. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -272,6 +272,27 @@ describe('batch: the command line', () => {
     }
     expect(requests).toEqual([]);
   });
+
+  test.each([
+    ['invoice.pdf', 'a PDF', readFileSync(join(ROOT, 'examples/invoice.pdf'))],
+    ['rows.csv', 'a PDF', '\ufeff\n%PDF-2.0\r1,2\r'],
+    ['rows.json', 'one JSON value', JSON.stringify({ n: 1, to: 'EU' }, null, 2)],
+    ['rows', 'one JSON value', JSON.stringify([{ n: 1 }, { n: 2 }], null, '\t').replaceAll('\n', '\r\n')],
+  ])(
+    'batch: the table %s that is %s exits 2 with one error, sends nothing and writes no file',
+    async (name, kind, content) => {
+      const { requests, wfr } = await startBatchService();
+      const cwd = folderWith({ [name]: content });
+      const env = { XDG_STATE_HOME: join(cwd, 'state') };
+      for (const flags of [[], ['--check']]) {
+        const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', name, ...flags], { cwd, env });
+        expect(stderr).toBe(`wfr: error: ${name}: is ${kind}, not JSON Lines or CSV\n`);
+        expect(exitCode).toBe(2);
+      }
+      expect(requests).toEqual([]);
+      expect(readdirSync(cwd)).toEqual([name]);
+    },
+  );
 
   test('batch: --results - writes the events to stdout', async () => {
     const { wfr } = await startBatchService();
