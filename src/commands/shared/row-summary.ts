@@ -66,24 +66,27 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     facts.total === undefined;
   const isContinued = isOpen && !isLimited && command !== undefined;
   const again = `run ${same} again${change}`;
-  const retried = (Object.keys(ROW_STATES) as RowState[])
-    .filter((state) => ROW_STATES[state] === 'retry-failed' && has(state))
-    .map(wordOf)
-    .reverse()
-    .join(' and ');
+  /** Returns the words of some of the states that rows have. */
+  const words = (isIncluded: (state: RowState) => boolean) =>
+    (Object.keys(ROW_STATES) as RowState[])
+      .filter((state) => isIncluded(state) && has(state))
+      .map(wordOf)
+      .reverse()
+      .join(' and ');
+  // Corrected, these are new rows, and a failed one is held.
+  const corrected = words((state) => state === 'rejected' || state === 'invalid');
+  // The command of --once sends a rejected one again without the flag.
+  const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
-    // The same command also reads the invalid rows again.
-    isOpen ? [continuing, ''] : has('invalid') && [`Once the invalid rows are fixed, ${again}.`],
-    // Rows that are open may still fail: all of them are for the command after that. Rejected ones need a correction first.
+    // The command that continues reads corrected rows, too.
+    isOpen ? [continuing, ''] : corrected !== '' && [`Once the ${corrected} rows are corrected, ${again}.`],
+    // Rows that are open may still fail: all of them are for the command after that.
     retried !== '' &&
-      (!isContinued || has('rejected')) && [
-        `To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`,
-        '--retry-failed',
-      ],
+      (!isContinued || has('rejected')) && [`To run ${retried} rows again as they are`, '--retry-failed'],
   ];
   const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];

@@ -141,7 +141,7 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid; took /);
-    expect(stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
+    expect(stderr).toContain('\nOnce the invalid rows are corrected, run the same command again.\n');
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
@@ -532,9 +532,7 @@ describe('batch: stopping', () => {
       expect(stderr).toContain(reason);
       expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; took `, 'm'));
       expect(stderr).toMatch(/\nTo continue: wfr batch .*\n/);
-      const isAgain = /\nTo run rejected rows again, once corrected: wfr batch .* --retry-failed\n/.test(
-        stderr,
-      );
+      const isAgain = /\nTo run rejected rows again as they are: wfr batch .* --retry-failed\n/.test(stderr);
       expect(isAgain).toBe(status !== 401);
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
@@ -626,7 +624,8 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
-To run failed and rejected rows again, once corrected: ${command} --retry-failed
+Once the rejected rows are corrected, run the same command again.
+To run failed and rejected rows again as they are: ${command} --retry-failed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -694,10 +693,45 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const first = await ended.wfr(BATCH_ARGS, { cwd: others });
-    expect(first.stderr).toContain('\nOnce the invalid rows are fixed, run the same command again.\n');
+    expect(first.stderr).toContain('\nOnce the invalid rows are corrected, run the same command again.\n');
     expect(first.stderr).not.toContain('Stopped by');
     const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
     expect(again.stderr).toContain('run the same command again, without --retry-failed.\n');
+  });
+
+  test('batch: rejected and invalid rows are sent by the same command once they are corrected, as the block says', async () => {
+    const { triggered, wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n === '0') return reply.send(422, { message: 'no' });
+      triggered.push(inputs);
+      reply.send(
+        201,
+        aRun({ id: `run-${triggered.length}`, status: inputs.n === '1' ? 'FAILED' : 'FINISHED' }),
+      );
+    });
+    const cwd = folderWith({ 'rows.csv': 'n\n0\n1\n2,\n' });
+    const args = [
+      'batch',
+      'w',
+      '--rows',
+      'rows.csv',
+      '--results',
+      'r.jsonl',
+      '--workflow-id-field',
+      'workflowId',
+    ];
+    const { stderr } = await wfr(args, { cwd });
+    expect(stderr).toContain(`
+Once the rejected and invalid rows are corrected, run the same command again.
+To run failed and rejected rows again as they are: wfr ${args.join(' ')} --retry-failed
+`);
+    expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
+Once the rejected and invalid rows are corrected, run the wfr batch command again.
+To run failed and rejected rows again as they are, add --retry-failed to the wfr batch command.
+`);
+    writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
+    expect((await wfr(args, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');
+    expect(triggered).toEqual([{ n: '1' }, { n: '3' }, { n: '2' }]);
   });
 
   test('batch: while a row is open, the block offers only to continue', async () => {
@@ -882,6 +916,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "once\n  corrected:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
+    "they are:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
   );
 });

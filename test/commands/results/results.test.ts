@@ -202,6 +202,14 @@ test('results: the unknown run of a file of --once has no number, as --adopt tak
   expect(stdout).toContain('--adopt <id>');
 });
 
+test('results: the rejected run of a file of --once is sent again without a flag', async () => {
+  const header = HEAD.replace('}', ',"salt":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"}');
+  const lines = '{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n';
+  const cwd = folderWith({ 'my.once': header + lines });
+  const { stdout } = await runCli(['results', 'my.once'], { cwd });
+  expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
+});
+
 test('results: of a table, the error names the results file beside it', async () => {
   const cwd = folderWith({ 'out.csv': 'a\n1\n', 'out.csv.w.results.jsonl': HEAD });
   expect(await runCli(['results', 'out.csv'], { cwd })).toMatchObject({
