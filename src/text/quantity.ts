@@ -57,7 +57,7 @@ export function parseTime(text: string): number {
 
 /** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`, `2d 3h`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (ms < 999.5) return `${Math.round(ms)}ms`;
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds}s`;

@@ -96,6 +96,15 @@ describe('run: a name server that does not respond', () => {
     expect(stderr).toContain('retrying in 4.0s (3/3)');
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
   });
+
+  test.each([
+    [0.998, '999ms'],
+    [0.9992, '1.0s'],
+  ])('run: a delay of one second times 0.5 + %d / 2 is shown as %s', async (random, text) => {
+    failLookups('EAI_AGAIN');
+    const clock = Object.assign(new AutoAdvancingClock(), { random: () => random });
+    expect((await run('http://host.test', { clock })).stderr).toContain(`retrying in ${text} (1/3)`);
+  });
 });
 
 describe('run: a port on which nothing listens', () => {
