@@ -190,8 +190,8 @@ describe('results --output', () => {
     expect(head).toEqual({
       exitCode,
       total: 10,
-      started: at(0).time,
-      duration: 50,
+      started: at(1).time,
+      duration: 39,
       counts: {
         finished: 1,
         failed: 2,

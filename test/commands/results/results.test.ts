@@ -109,7 +109,7 @@ describe('results', () => {
 
   const RUN = (id: string) => ({ id, status: 'FINISHED', steps: 1, stepsCompleted: 1, output: {} });
 
-  /** Returns a folder with the results file of a batch of two rows that took 25 s, and was resumed. */
+  /** Returns a folder with the results file of a batch of two rows that took 24 s, and was resumed. */
   function folderOfBatch(...labels: [string, string]): string {
     const at = (seconds: number) => ({ time: new Date(Date.UTC(2026, 4, 6, 7, 8, seconds)).toISOString() });
     const row = (number: number, label: string, from: number, to: number) => [
@@ -122,7 +122,9 @@ describe('results', () => {
       { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
       ...row(1, labels[0], 10, 12),
       ...row(2, labels[1], 30, 34),
-      { event: 'table', rows: 2, ...at(34) },
+      // A later command found no row to send.
+      { event: 'present', rows: [[1, 2]], ...at(58) },
+      { event: 'table', rows: 2, ...at(59) },
     ];
     return folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
   }
@@ -133,15 +135,15 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished; 2026-05-06 07:08:09 to 07:08:34 UTC\n';
+    const line = '2 rows: 2 finished; 2026-05-06 07:08:10 to 07:08:34 UTC\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
-      'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, last change 25s later;',
+      'Began <time datetime="2026-05-06T07:08:10.000Z">2026-05-06 07:08:10 UTC</time>, last change 24s later;',
     );
     const junit = readFileSync(join(cwd, 'r.xml'), 'utf8');
-    expect(junit).toMatch(/<testsuite [^>]*timestamp="2026-05-06T07:08:09"[^>]* time="25.000">/);
+    expect(junit).toMatch(/<testsuite [^>]*timestamp="2026-05-06T07:08:10"[^>]* time="24.000">/);
     expect(junit.match(/<testcase [^>]*>/g)).toEqual([
       '<testcase name="t.csv:2" classname="w" time="2.000"/>',
       '<testcase name="t.csv:3" classname="w" time="4.000"/>',
@@ -150,7 +152,7 @@ describe('results', () => {
     const file = join(cwd, 'out.jsonl');
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01'));
     const later = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(later.stdout).toContain('; 2026-05-06 07:08:09 to 2026-05-07 00:00:01 UTC\n');
+    expect(later.stdout).toContain('; 2026-05-06 07:08:10 to 2026-05-07 00:00:01 UTC\n');
   });
 
   test('results --report junit: rows with the same label have distinct names', async () => {
