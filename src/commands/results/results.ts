@@ -122,17 +122,18 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 
 /**
  * Returns the results file of the batch whose id in the history begins so; the text itself if it is none, or a file has this
- * name. Throws UsageError for several batches, and for one without a file.
+ * name. Throws UsageError for several batches, for one without a file, and for a run.
  */
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!isShortId(text) || (await isFile(resolvePath(text, context)))) return text;
-  const batches = (await openHistory(context).readAll()).filter(isBatch);
-  const ids = batches.map(({ id }) => id);
+  const found = (await openHistory(context).readAll()).filter(({ id }) => findByStart(text, [id]).length > 0);
+  if (found.length === 0) return text;
   // A batch without any run may have been continued at another service: the latest one has its file.
-  const [found, ...others] = new Set(findByStart(text, ids));
-  const batch = batches.find(({ id }) => id === found);
-  if (batch === undefined) return text;
-  if (others.length > 0) throw new UsageError(`${text}: several batches of the history begin with it`);
+  const [batch, ...others] = found.filter(isBatch);
+  if (batch === undefined)
+    throw new UsageError(`${text}: is a run, not a batch; wfr watch ${text} prints its output`);
+  if (others.some(({ id }) => id !== batch.id))
+    throw new UsageError(`${text}: several batches of the history begin with it`);
   if (batch.results === undefined) throw new UsageError(`${text}: this batch wrote its results to stdout`);
   return shownPath(batch.results, context.cwd);
 }

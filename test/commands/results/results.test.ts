@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
-import { runCli } from '../../helpers/cli.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
+import { aRun } from '../../helpers/service.js';
 
 const HEAD = '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
 
@@ -210,6 +211,18 @@ test('results: the rejected run of a file of --once is sent again without a flag
   const cwd = folderWith({ 'my.once': header + lines });
   const { stdout } = await runCli(['results', 'my.once'], { cwd });
   expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
+});
+
+test('results: the beginning of the id of a run is no results file, and the error names the command for its output', async () => {
+  const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
+  const { wfr } = await startBatchService((_request, reply) => reply.send(201, aRun({ id })));
+  const env = { XDG_STATE_HOME: temporaryFolder() };
+  expect((await wfr(['run', 'w', '--detach'], { env })).exitCode).toBe(0);
+  expect(await wfr(['results', '7C704D0B'], { env })).toMatchObject({
+    exitCode: 2,
+    stderr: 'wfr: error: 7C704D0B: is a run, not a batch; wfr watch 7C704D0B prints its output\n',
+  });
+  expect((await wfr(['results', '7c704d0c'], { env })).stderr).toContain('no such file');
 });
 
 test('results: of a table, the error names the results file beside it', async () => {
