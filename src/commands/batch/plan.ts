@@ -70,7 +70,7 @@ export async function planBatch(
     credentials: () => loadCredentials(sources),
     defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
-    rate: () => parseRate(flags.rate),
+    rate: () => parseRate(flags.rate ?? '10'),
     shard: () => parseShard(flags.shard),
     limit: () =>
       flags.limit === undefined ? Number.POSITIVE_INFINITY : parseCount('--limit', flags.limit, 100_000_000),
@@ -218,9 +218,8 @@ function parseCount(flag: string, raw: string, max: number): number {
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */
-function parseRate(raw: string | undefined): number {
-  if (raw === undefined) return 10;
-  if (/^(\d+|\d*\.\d+)$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
+function parseRate(raw: string): number {
+  if (/^(\d+|\d*\.\d+)$/.test(raw)) return Number(raw) || Number.POSITIVE_INFINITY;
   throw new UsageError(`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`);
 }
 
