@@ -102,9 +102,10 @@ function describeFix(
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
   const { type } = parameter;
   if (item === undefined) return type === 'document' ? 'write {"$document": "scan.pdf"}' : undefined;
-  const { separator, value } = item;
+  // Other programs read a file whose path follows an @.
+  const value = item.value.replace(/^@/, '');
   const isOfType = type === 'document' ? value !== '' : typeOf(parseJson(value)) === type;
-  const isKept = separator === '=' && isOfType && value.length <= MAX_QUOTED;
+  const isKept = item.separator === '=' && isOfType && value.length <= MAX_QUOTED;
   return `write ${shellCommand([isKept ? start + value : exampleItem(parameter)])}`;
 }
 

@@ -197,15 +197,16 @@ function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
   return [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
 }
 
-/** Returns a warning for each text that is `@` and the path of a file. */
-export async function findFileLikeTexts(items: readonly Item[], cwd: string): Promise<string[]> {
+/** Returns a warning for each text that is `@` and the path of a file; `isString` says whether it must be a text. */
+export async function findFileLikeTexts(items: readonly Item[], cwd: string, isString: boolean) {
   const warnings: string[] = [];
   for (const { name, raw, separator, value } of items) {
     const path = value.slice(1);
     if (separator !== '=' || !value.startsWith('@') || !isPlainPath(path) || !(await isFile(join(cwd, path))))
       continue;
-    const fix = shellCommand([`${escapeName(name)}@=${path}`]);
-    warnings.push(`${raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
+    const fix = (mark: string) => shellCommand([escapeName(name) + mark + path]);
+    const fixes = `${isString ? '' : `${fix('@')}, or `}${fix('@=')}`;
+    warnings.push(`${raw}: sends the text "@${path}", not the file; write ${fixes} for its text`);
   }
   return warnings;
 }

@@ -260,7 +260,7 @@ function openResolver(
       }
       for (const name of parsed.invalidNames) given.set(name, { name, label: name });
       for (const item of items) await addItem(item);
-      warnings.push(...(await findFileLikeTexts(items, cwd)));
+      warnings.push(...(await findFileLikeTexts(items, cwd, declared !== undefined)));
       return finish('', isComplete);
     },
 

@@ -155,19 +155,19 @@ describe('inputs: a value that looks like a file', () => {
     const { inputs, stderr } = await send(['note=@note.txt'], { 'note.txt': 'secret' });
     expect(inputs).toEqual({ note: '@note.txt' });
     expect(stderr).toContain(
-      'warning: note=@note.txt: sends the text "@note.txt"; to send the text of the file, write note@=note.txt\n',
+      'warning: note=@note.txt: sends the text "@note.txt", not the file; write note@note.txt, or note@=note.txt for its text\n',
     );
   });
 
   test('inputs: the warning about a value that names a file escapes the name and quotes the item for the shell', async () => {
     const { inputs, stderr } = await send(['a\\=b=@my note.txt'], { 'my note.txt': 'secret' });
     expect(inputs).toEqual({ 'a=b': '@my note.txt' });
-    expect(stderr).toContain(`write 'a'"\\\\"'=b@=my note.txt'\n`);
+    expect(stderr).toContain(` or 'a'"\\\\"'=b@=my note.txt' for its text\n`);
   });
 
   test('inputs: --dry-run shows the warning about a value that names a file, too', async () => {
     const { stderr } = await send(['note=@note.txt', '--dry-run'], { 'note.txt': 'secret' });
-    expect(stderr).toContain('write note@=note.txt\n');
+    expect(stderr).toContain('write note@note.txt, or note@=note.txt for its text\n');
   });
 
   test.each([

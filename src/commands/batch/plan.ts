@@ -102,6 +102,7 @@ export async function planBatch(
     throw error;
   });
   const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
+  const texts = await findFileLikeTexts(defaults, context.cwd, declared !== undefined);
   return {
     ...checked,
     ...source,
@@ -109,7 +110,7 @@ export async function planBatch(
     declared,
     patterns,
     results,
-    warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
+    warnings: [...warnings, ...texts],
     subjects: [{ workflowId }],
     triggersAgain: flags.results === '-',
     failFast,

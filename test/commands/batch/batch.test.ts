@@ -227,7 +227,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3), 'note.txt': 'secret' });
     const { stderr } = await wfr([...BATCH_ARGS, '-i', 'note=@note.txt'], { cwd });
     expect(triggered[0]).toMatchObject({ note: '@note.txt' });
-    expect(stderr.match(/write note@=note\.txt/g)).toHaveLength(1);
+    expect(stderr.match(/write note@note\.txt, or note@=note\.txt for its text\n/g)).toHaveLength(1);
   });
 
   test('batch --fail-fast: no row is sent after the first failure', async () => {

@@ -26,6 +26,12 @@ async function prepare(table: string, name = 'rows.csv') {
 }
 
 describe('wfr batch with declared parameters', () => {
+  test('batch: an input of all rows that is a declared string and names a file can only be sent as its text', async () => {
+    const { wfr } = await prepare('invoice@\nscan.pdf\n');
+    const { stderr } = await wfr('--rows', 'rows.csv', '-i', 'customer=@one.json');
+    expect(stderr).toContain('not the file; write customer@=one.json for its text\n');
+  });
+
   test.each<[string, string[], string[], string[]?]>([
     [
       'custmer,invoice@\nx,scan.pdf\n',

@@ -57,6 +57,15 @@ describe('wfr run with declared parameters', () => {
     expect(requests).toEqual([]);
   });
 
+  test('parameters: a declared string that names a file is sent, and the warning says how to send its text', async () => {
+    const { wfr } = await prepare();
+    const { exitCode, stderr } = await wfr(['run', 'invoice', 'invoice@scan.pdf', 'customer=@note.txt']);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(
+      'warning: customer=@note.txt: sends the text "@note.txt", not the file; write customer@=note.txt for its text\n',
+    );
+  });
+
   test('parameters: an unknown name with a value that is not JSON is one problem, with the name to use', async () => {
     const { wfr } = await prepare();
     const args = ['run', 'invoice', 'invoice@scan.pdf', 'customer=x', 'amout:=abc'];
@@ -121,6 +130,8 @@ describe('wfr run with declared parameters', () => {
   test.each([
     ['invoice=scan.pdf', 'must be a document, found a string; write invoice@scan.pdf'],
     ['invoice=../scan.pdf', 'must be a document, found a string; write invoice@../scan.pdf'],
+    ['invoice=@new.pdf', 'must be a document, found a string; write invoice@new.pdf'],
+    ['invoice=@', 'must be a document, found a string; write invoice@scan.pdf'],
     ['invoice=', 'must be a document, found a string; write invoice@scan.pdf'],
     ['invoice:=null', 'must be a document, found null; write invoice@scan.pdf'],
     ['invoice@=scan.txt', 'must be a document, found a string; write invoice@scan.pdf'],
