@@ -174,7 +174,7 @@ async function sendRows(
     const { gone, ...rows } = Object.fromEntries(summary.counts);
     session.history.recordTrigger({ ...recorded, rows }, began, { isEnd: true });
   }
-  // Why rows were left is among the exits of this command.
+  // The exits of this command say already why rows run or wait.
   const exit = exitOfRows(run.exits(), log.rows, ['running', 'waiting']);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;

@@ -161,7 +161,7 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   return { runCount, runs };
 }
 
-/** Returns the exit of a batch, from others and those of its rows in each state, other than `ignored` ones and gone rows. */
+/** Returns the exit of a batch, from `exits` and those of its rows' states, but for `ignored` states and gone rows. */
 export function exitOfRows(exits: readonly Exit[], rows: RowStates, ignored: readonly RowState[] = []): Exit {
   const counted = [...rows.counts()].filter(
     ([state, count]) => count > 0 && state !== 'gone' && !ignored.includes(state),
