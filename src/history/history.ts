@@ -321,12 +321,13 @@ async function appendRecords(
 
 /**
  * Reads the records of all files, of each name the oldest first; a line that is not a JSON object is one without members.
+ * Rows are last, as a batch may have adopted a run that was triggered alone.
  */
 async function readRecords(log: LogFolder): Promise<Readonly<Record<string, unknown>>[]> {
   const folder = await openFolder(log).catch(() => undefined);
   if (folder === undefined) return [];
   const texts = await Promise.all(
-    ['history-rows', 'history']
+    ['history', 'history-rows']
       .flatMap((files) => [files + OLDER, files + CURRENT])
       .map((name) => readText(join(folder, name)).catch(() => '')),
   );

@@ -22,7 +22,14 @@ import { folderWith } from '../../helpers/files.js';
 import { bash, startWfr } from '../../helpers/process.js';
 import { replaceFunction } from '../../helpers/replace-function.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
-import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+import {
+  acceptThenShow,
+  aFinishedRun,
+  aRun,
+  type Handler,
+  inTurn,
+  scriptedService,
+} from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
 interface ListedRun {
@@ -172,6 +179,24 @@ describe('history: recording and listing runs', () => {
     expect(await statuses()).toEqual(['RUNNING']);
     await batch();
     expect(await statuses()).toEqual(['FAILED', 'FAILED']);
+  });
+
+  test('history: the status of a run that a batch has adopted is the one that the batch has seen', async () => {
+    const loseAnswer: Handler = async (request, reply) => {
+      await request.body();
+      reply.reset();
+    };
+    const accept = acceptThenShow(aRun({ status: 'PENDING' }), aFinishedRun());
+    const service = await scriptedService(inTurn(loseAnswer, accept));
+    const options = {
+      env: { WFR_BASE_URL: service.baseUrl, XDG_STATE_HOME: temporaryFolder() },
+      cwd: folderWith({ 'rows.csv': 'customer\nACME\n' }),
+    };
+    const batch = ['batch', 'w', '--rows', 'rows.csv', '--results', 'a.jsonl'];
+    expect((await runCli(batch, options)).exitCode).toBe(6);
+    await runCli(['run', '-d', 'w', 'customer=ACME'], options);
+    expect((await runCli([...batch, '--adopt', '2=run-1'], options)).exitCode).toBe(0);
+    expect(await listHistory(options.env)).toMatchObject([{ id: 'run-1', status: 'FINISHED' }]);
   });
 
   test('history: the rows of a large batch drive out neither other runs nor the batch, and take no more than their room', async () => {
