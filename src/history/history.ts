@@ -154,9 +154,11 @@ export function openHistory(context: Context) {
   /** Returns the runs and batches that were recorded when they were first needed, the latest first. */
   async function readAll(): Promise<PastRun[]> {
     const known = [...(await readOnce()).values()].reverse();
-    return known.sort(
-      (one, other) => Number(other.triggered > one.triggered) - Number(other.triggered < one.triggered),
-    );
+    const rows = known.filter(({ batch }) => batch);
+    const others = known.filter(({ batch }) => !batch);
+    // The clock may have been set back since, so it orders only what is in different files.
+    const latest = () => (!others[0] || (rows[0]?.triggered ?? '') > others[0].triggered ? rows : others);
+    return known.flatMap(() => latest().splice(0, 1));
   }
 
   function readOnce(): Promise<Map<string, PastRun>> {
@@ -193,6 +195,8 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
   for (const record of log === undefined ? [] : await readRecords(log)) {
     const key = keyOf(record);
     if (isTriggered(record)) {
+      // A batch that is continued is the latest.
+      if (record.ended === undefined) runs.delete(key);
       runs.set(key, { ...record, status: record.status });
     }
     const known = runs.get(key);

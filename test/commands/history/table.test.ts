@@ -256,6 +256,20 @@ describe('history: the runs that are listed', () => {
     ]);
   });
 
+  test('a run or row is later than those recorded before it, also if the clock was set back since', async () => {
+    const { list, env } = past([
+      { id: uuid('30fa8c1e'), ago: -3_600_000 },
+      { id: uuid('40fa8c1e'), ago: 2_000 },
+      { ...row('10fa8c1e', 2), ago: -3_600_000 },
+      { ...row('20fa8c1e', 3), ago: 3_000 },
+      { ...row('50fa8c1e', 4), ago: 1_000 },
+    ]);
+    const latest = ['50fa8c1e', '40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'];
+    expect(await list('-o', 'id')).toEqual(latest.map(uuid));
+    const { stderr } = await runCli(['status', '@last'], { env, clock: new VirtualClock() });
+    expect(stderr).toContain(uuid('50fa8c1e'));
+  });
+
   test('a batch whose command was killed is stopped: it no longer touches its results file, or that is gone', async () => {
     const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
     const { list } = past([{ ...BATCH, results }]);
