@@ -123,12 +123,14 @@ export function openHistory(context: Context) {
     },
 
     /**
-     * Returns the base URLs at which runs were triggered that are known by this id, or by a UUID that begins so; none if the
-     * history cannot be read soon.
+     * Returns the base URLs at which runs were triggered that this id or short id stands for; none if the history cannot be
+     * read soon.
      */
     async servicesOf(id: string): Promise<string[]> {
       const known = await inTime(readAll(), []);
-      return known.filter((run) => run.id === id || isBeginning(id, run.id)).map(({ baseUrl }) => baseUrl);
+      const recorded = known.map((run) => run.id);
+      const ids = [id, ...findByStart(id, recorded)];
+      return known.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
 
     /** Returns why an existing history is skipped: others could have planted it. */
@@ -237,12 +239,9 @@ export function isShortId(text: string): boolean {
 
 /** Returns the UUIDs among `ids` that a short id begins, in either case; none if it is an id itself. */
 export function findByStart(shortId: string, ids: readonly string[]): string[] {
-  return isShortId(shortId) && !ids.includes(shortId) ? ids.filter((id) => isBeginning(shortId, id)) : [];
-}
-
-/** Returns whether an id is a UUID that begins so, in either case. */
-function isBeginning(start: string, id: string): boolean {
-  return isUuid(id) && id.toLowerCase().startsWith(start.toLowerCase());
+  const start = shortId.toLowerCase();
+  if (!isShortId(shortId) || ids.includes(shortId)) return [];
+  return ids.filter((id) => isUuid(id) && id.toLowerCase().startsWith(start));
 }
 
 /** Returns a function that shortens a UUID to groups that no other of `ids` begins with; other ids are left unchanged. */

@@ -457,7 +457,8 @@ describe('the beginning of a run id', () => {
     ['zzzz', NONE],
     ['50fa', NONE],
     ['order', NONE],
-    ['30f', YOURS],
+    ['30f', NONE],
+    [uuid('30FA8C1E'), NONE],
     ['30FA', YOURS],
     ['order-1', YOURS],
   ])('where the service does not know %s, the error says what the history knows: %s', async (id, known) => {
