@@ -123,19 +123,23 @@ export function openHistory(context: Context) {
     },
 
     /**
-     * Returns the base URLs at which runs were triggered that this id or short id stands for; none if the history cannot be
-     * read soon.
+     * Returns the base URLs at which runs were triggered that this id or short id stands for; undefined if the history is
+     * off, skipped, or cannot be read soon.
      */
-    async servicesOf(id: string): Promise<string[]> {
-      const known = await inTime(readAll(), []);
-      const recorded = known.map((run) => run.id);
-      const ids = [id, ...findByStart(id, recorded)];
-      return known.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
+    async servicesOf(id: string): Promise<string[] | undefined> {
+      const read = async () => (log && !(await findRisk()) ? readAll() : undefined);
+      const known = await inTime(read(), undefined);
+      const ids = [id, ...findByStart(id, known?.map((run) => run.id) ?? [])];
+      return known?.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
 
-    /** Returns why an existing history is skipped: others could have planted it. */
-    findRisk: async () => log && findFolderRisk(log.path, log.uid),
+    findRisk,
   };
+
+  /** Returns why an existing history is skipped: others could have planted it. */
+  async function findRisk(): Promise<string | undefined> {
+    return log && findFolderRisk(log.path, log.uid);
+  }
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */
   async function inTime<T>(work: Promise<T>, late: T): Promise<T> {

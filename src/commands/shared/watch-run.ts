@@ -103,12 +103,12 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
 async function withAdvice({ code, facts }: WfrError, id: string, { history, service }: Session) {
   const { href } = service.baseUrl;
   const services = await history.servicesOf(id);
-  const [triggeredAt] = services;
-  const known = triggeredAt ? 'wfr history lists yours' : 'wfr history has no such run';
-  const hint =
-    !triggeredAt || services.includes(href)
-      ? `Check the id (${known}; @last is the latest), and the base URL: ${href}`
-      : `Triggered at another service: ${triggeredAt}`;
+  const known = services?.length ? 'lists yours' : 'has no such run';
+  const aboutId = services ? ` (wfr history ${known}; @last is the latest)` : '';
+  const elsewhere = services?.includes(href) ? undefined : services?.[0];
+  const hint = elsewhere
+    ? `Triggered at another service: ${elsewhere}`
+    : `Check the id${aboutId}, and the base URL: ${href}`;
   return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
 }
 

@@ -1,6 +1,7 @@
 /** `wfr history`: what it records and prints, and `@last` on other command lines. */
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   promises,
@@ -524,6 +525,14 @@ describe('history: a disk that does not respond', () => {
     expect(stderr.indexOf(WARNING)).toBeGreaterThan(stderr.indexOf('Finished'));
   });
 
+  test('status: with a history that hangs, the error of an unknown run does not say what is in it', async () => {
+    hang();
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(404, ''));
+    const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
+    const { stderr } = await runCli(['status', 'run-1'], { env, clock: new AutoAdvancingClock() });
+    expect(stderr).toContain(`(404)\n  Check the id, and the base URL: ${baseUrl}/\n`);
+  });
+
   test.each([
     [['run', '-d', 'w', 'a=1'], 'run-1\n'],
     [['watch', '-o', 'id', 'run-1'], 'run-1\n'],
@@ -625,6 +634,21 @@ describe('history: @last', () => {
       expect(unknown.stderr).toContain(
         `  Check the id (wfr history has no such run; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
       );
+    },
+  );
+
+  test.each(['status', 'watch'])(
+    '%s: with a history that is off, or skipped as others may write to it, the error of an unknown run does not say what is in it',
+    async (command) => {
+      const { env, wfr, file } = await startHistorySandbox();
+      const id = (await wfr('run', '-d', SLOW, 'label=x')).stdout.trim();
+      const { baseUrl } = await scriptedService((_request, reply) => reply.send(404, ''));
+      const elsewhere = { ...env, WFR_BASE_URL: baseUrl };
+      const off = await runCli([command, id], { env: { ...elsewhere, WFR_HISTORY: '0' } });
+      if (!LACKS.fileModes) chmodSync(join(file, '..'), 0o777);
+      const skipped = LACKS.fileModes ? off : await runCli([command, id], { env: elsewhere });
+      for (const { stderr } of [off, skipped])
+        expect(stderr).toContain(`(404)\n  Check the id, and the base URL: ${baseUrl}/\n`);
     },
   );
 
