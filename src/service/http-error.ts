@@ -63,15 +63,16 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
         ];
   }
   if (status === 404) {
-    // What the history knows of its id follows.
-    if (!isTrigger) return [`the service has no run ${request.runId} (404)`];
+    const base = url.replace(/\/runs(\/[^/]*)?$/, '');
+    // What the history knows of its id replaces this, unless the run exists.
+    if (!isTrigger) return [`the service has no run ${request.runId} (404)`, `Check the base URL: ${base}`];
     // A server that has nothing there answers so too, but does not name the workflow.
     const orNothing = message.includes(request.workflowId) ? '' : `, or has nothing at ${url}`;
     return [
       `the service does not know the workflow${orNothing} (404)`,
       // A name that a profile would resolve is sent as it is where there is none.
       isUuid(request.workflowId)
-        ? `Check the workflow, and the base URL: ${url.replace(/\/runs$/, '')}`
+        ? `Check the workflow, and the base URL: ${base}`
         : `"${request.workflowId}" is no UUID; names of workflows come from a profile: see wfr help config`,
     ];
   }

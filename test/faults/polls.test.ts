@@ -154,7 +154,7 @@ describe('run and watch: polls that get 404', () => {
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
-    expect(stderr).toContain('| words for 404\n');
+    expect(stderr).toMatch(/\| words for 404\n {2}Check the base URL: http:\/\/127\.0\.0\.1:\d+\n/);
     expect(stderr).toContain(RESUME);
   });
 
@@ -166,8 +166,9 @@ describe('run and watch: polls that get 404', () => {
   });
 
   test('watch: 404 for 60 s for a run that was read before exits 7 (fault 38)', async () => {
-    const { exitCode, clock } = await runAgainst(WATCH, [showRun(), fail(404)]);
+    const { exitCode, clock, stderr } = await runAgainst(WATCH, [showRun(), fail(404)]);
     expect(exitCode).toBe(7);
+    expect(stderr).toContain('  Check the base URL: http://');
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
   });
