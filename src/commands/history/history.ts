@@ -190,7 +190,11 @@ function formatRuns(
       isCutAtStart: runs.some(({ label }) => label),
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
-    { header: 'ROWS', text: (run) => cell(rowsText(run)), isOptional: true },
+    {
+      header: 'ROWS',
+      text: (run) => cell(rowsText(run, room || Number.POSITIVE_INFINITY)),
+      isOptional: true,
+    },
     {
       header: 'DURATION',
       text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
@@ -204,14 +208,24 @@ function formatRuns(
   return `${layOutTable(runs, columns, layout).join('\n')}\n`;
 }
 
-/** Returns how many rows of a batch have finished, of how many, and how many of those that were begun have each other state; the rows of one that runs are counted alone. */
-function rowsText({ rows, ended }: PastRun): string {
+/**
+ * Returns how many rows of a batch have finished, of how many, and how many of those that were begun have each other state, as
+ * far as a window of `width` columns has room; the rows of one that runs are counted alone.
+ */
+function rowsText({ rows, ended }: PastRun, width: number): string {
   if (rows === undefined) return '';
   const { finished = 0, waiting: _, ...others } = rows;
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
   if (!ended) return pluralize(total, 'row');
-  const rest = Object.entries(others).map(([word, count]) => `, ${formatCount(count)} ${word}`);
-  return `${formatCount(finished)}/${formatCount(total)}${rest.join('')}`;
+  const text = `${formatCount(finished)}/${formatCount(total)}`;
+  const rest = Object.entries(others)
+    .map(([word, count]) => `, ${formatCount(count)} ${word}`)
+    .join('');
+  // With half of what the other columns leave, or what each column has (ENOUGH_WIDTH), the table does not cut it.
+  const room = width < 60 ? 0 : Math.max(22, width / 2 - 20) - text.length;
+  if (rest.length <= room) return text + rest;
+  const kept = rest.slice(0, rest.lastIndexOf(', ', room - ', …'.length));
+  return text + kept + (kept && ', …');
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

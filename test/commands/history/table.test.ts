@@ -228,7 +228,27 @@ describe('history: the runs that are listed', () => {
     expect(await list('--workflow', OTHER)).toEqual(['']);
   });
 
-  test('a window of 80 columns shows the services of batches rather than their rows', async () => {
+  test.each([
+    [120, '52/60, 4 failed, 1 rejected, 3 invalid'],
+    [100, '52/60, 4 failed, 1 rejected, …'],
+    [80, '52/60, 4 failed, …'],
+    [59, '52/60'],
+    [40, '52/60'],
+  ])('in a window of %i columns, the states of rows are whole: %s', async (stdoutTerminal, text) => {
+    const rows = { finished: 52, failed: 4, rejected: 1, invalid: 3 };
+    const ended = { ...BATCH, ended: BATCH_END, rows };
+    const elsewhere = { id: 'a', baseUrl: 'https://other.example.com/' };
+    const cells = async (label: string, ...others: Recorded[]) => {
+      const { history } = past([{ ...ended, label }, ...others]);
+      const { stdout } = await history([], { stdoutTerminal });
+      return /52\/60.*?(?= {2})/.exec(stripVTControlCharacters(stdout))?.[0];
+    };
+    expect(await cells('i120.csv')).toBe(text);
+    if (stdoutTerminal > 40) expect(await cells('customers of november 2026, corrected.csv')).toBe(text);
+    if (stdoutTerminal === 80) expect(await cells('i120.csv', elsewhere)).toBe('52/60');
+  });
+
+  test('a window of 80 columns shows the services of batches before their rows, and these before durations', async () => {
     const rows = { finished: 1_199, failed: 1 };
     const ended = { ...BATCH, ended: BATCH_END, label: 'november/customers.csv', rows };
     const staging = { ...ended, id: uuid('f0fa8c1e'), baseUrl: 'https://staging.example.com/' };
@@ -238,7 +258,8 @@ describe('history: the runs that are listed', () => {
       return linesOf(stripVTControlCharacters(stdout))[0]?.split(/ +/).join(' ');
     };
     expect(await headers(120)).toBe('ID STATUS NAME SERVICE ROWS DURATION AGE');
-    expect(await headers(80)).toBe('ID STATUS NAME SERVICE DURATION AGE');
+    expect(await headers(80)).toBe('ID STATUS NAME SERVICE ROWS AGE');
+    expect(await headers(72)).toBe('ID STATUS NAME SERVICE AGE');
     expect(await headers(40)).toBe('ID STATUS NAME AGE');
   });
 
