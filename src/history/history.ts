@@ -105,8 +105,7 @@ export function openHistory(context: Context) {
       if (isNew) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
-        const isNews = known !== undefined && known.status !== status;
-        return isNews ? write(filesOf(known.batch), [record]) : undefined;
+        return known && known.status !== status ? write(filesOf(known.batch), [record]) : undefined;
       });
     },
 
@@ -127,19 +126,15 @@ export function openHistory(context: Context) {
      * off, skipped, or cannot be read soon.
      */
     async servicesOf(id: string): Promise<string[] | undefined> {
-      const read = async () => (log && !(await findRisk()) ? readAll() : undefined);
+      const read = async () => (log && !(await findFolderRisk(log.path, log.uid)) ? readAll() : undefined);
       const known = await inTime(read(), undefined);
       const ids = [id, ...findByStart(id, known?.map((run) => run.id) ?? [])];
       return known?.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
 
-    findRisk,
+    /** Returns why an existing history is skipped: others could have planted it. */
+    findRisk: async () => log && findFolderRisk(log.path, log.uid),
   };
-
-  /** Returns why an existing history is skipped: others could have planted it. */
-  async function findRisk(): Promise<string | undefined> {
-    return log && findFolderRisk(log.path, log.uid);
-  }
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */
   async function inTime<T>(work: Promise<T>, late: T): Promise<T> {
@@ -198,20 +193,18 @@ function findFolder({ env, platform, home, uid }: Context): LogFolder | undefine
 /** Reads the recorded runs and batches. */
 async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
   const runs = new Map<string, PastRun>();
-  for (const record of log === undefined ? [] : await readRecords(log)) {
+  for (const record of (log && (await readRecords(log))) ?? []) {
     const key = keyOf(record);
     if (isTriggered(record)) {
       // A batch that is continued is the latest.
       if (record.ended === undefined) runs.delete(key);
-      runs.set(key, { ...record, status: record.status });
+      runs.set(key, record);
     }
-    const known = runs.get(key);
     const { status, ended } = record;
-    if (known !== undefined)
-      Object.assign(known, {
-        ...(typeof status === 'string' && { status }),
-        ...(typeof ended === 'string' && { ended }),
-      });
+    Object.assign(runs.get(key) ?? {}, {
+      ...(typeof status === 'string' && { status }),
+      ...(typeof ended === 'string' && { ended }),
+    });
   }
   return runs;
 }

@@ -26,7 +26,7 @@ export class HttpError extends WfrError {
     super(codeOf(info), [summary], {
       serverMessage: message,
       hints,
-      isTemporary: status === 408 || status === 425 || status === 429 || status >= 500,
+      isTemporary: [408, 425, 429].includes(status) || status >= 500,
       response: info,
     });
   }

@@ -67,8 +67,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const layout = await openLayout(flags.color, context);
   // Nothing else in the whole history has the same beginning.
   const shorten = idShortener(recorded.map(({ id }) => id));
-  const text = isText && runs.length > 0 ? [formatRuns(runs, shorten, layout, context)] : [];
-  for (const chunk of isText ? text : formatData(runs, format, layout)) await stdout.write(chunk);
+  if (isText && runs.length > 0) await stdout.write(formatRuns(runs, shorten, layout, context));
+  for (const chunk of isText ? [] : formatData(runs, format, layout)) await stdout.write(chunk);
   const notes: NextStep[] = [];
   if (runs.length === 0 && !context.errorsAsData) notes.push({ text: await emptyText(log, recorded.length) });
   if (isText && !quiet) {
@@ -102,8 +102,6 @@ function withoutRows(recorded: readonly PastRun[]): PastRun[] {
   const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
   return recorded.filter(({ batch = '' }) => !batches.has(batch));
 }
-
-const isOpen = ({ status }: PastRun) => !hasEndedStatus(status);
 
 function parseLimit(raw = '20'): number {
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
@@ -150,14 +148,14 @@ function statusCommand(
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
-  const open = runs.filter((run) => !isBatch(run) && isOpen(run));
+  const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
   const [first] = open;
   if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
   const named = ids.slice(0, MAX_NAMED);
   const [current] = settingValues('baseUrl', { flags: {}, profile, context });
-  const withoutSlash = (url: string) => url.replace(/\/+$/, '');
-  const isElsewhere = withoutSlash(current?.text ?? '') !== withoutSlash(first.baseUrl);
+  const withoutSlash = (url = '') => url.replace(/\/+$/, '');
+  const isElsewhere = withoutSlash(current?.text) !== withoutSlash(first.baseUrl);
   const baseUrl = isElsewhere ? first.baseUrl : undefined;
   const flags = toArgs({ profile: name, baseUrl });
   return commandOfRuns('status', flags, named, context.platform);
@@ -238,6 +236,5 @@ async function statusOfBatch({ rows = {}, ended, results }: PastRun, { clock }: 
   if (ended) return batchStatus(rows);
   if (results === undefined) return 'RUNNING';
   const stats = await statOf(results);
-  const isTouched = stats !== undefined && clock.now() - Number(stats.mtimeMs) <= SILENCE;
-  return isTouched ? 'RUNNING' : 'STOPPED';
+  return clock.now() - Number(stats?.mtimeMs) <= SILENCE ? 'RUNNING' : 'STOPPED';
 }

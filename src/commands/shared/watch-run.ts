@@ -156,7 +156,6 @@ export async function watchAndShow(
     progress.seen(id, withoutJson(seen));
     if (hasEnded(seen)) onEnd?.(seen);
     let run = seen;
-    let failure: unknown;
     try {
       if (documents !== undefined && hasEnded(seen)) {
         const saved = await documents.save(id, seen);
@@ -164,12 +163,11 @@ export async function watchAndShow(
         if (saved.paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, saved.paths);
         for (const warning of saved.warnings) reporter.warn(warning);
       }
-    } catch (error) {
-      failure = error;
+    } finally {
+      if (format === 'jsonl' || (format === 'id' && isFirst))
+        await printRun(run, format, severalRuns, session);
+      isFirst = false;
     }
-    if (format === 'jsonl' || (format === 'id' && isFirst)) await printRun(run, format, severalRuns, session);
-    isFirst = false;
-    if (failure !== undefined) throw failure;
     if (run.status === 'FINISHED') await view.saveOutput?.(id, outputOf(run));
     return run;
   };
@@ -192,8 +190,9 @@ export async function watchAndShow(
  * and has no duration where nobody saw its end.
  */
 export function withRunTimes(outcome: WatchOutcome, { clock }: Session['service']): WatchOutcome {
-  const { run, late, startedAt = 0, durationMs } = outcome;
-  const age = clock.now() - parseTime(run?.createdAt ?? '');
-  const times = age >= 0 ? { startedAt: clock.now() - age, durationMs: age } : { startedAt, durationMs };
+  const { run, late } = outcome;
+  const startedAt = parseTime(run?.createdAt ?? '');
+  const durationMs = clock.now() - startedAt;
+  const times = durationMs >= 0 && { startedAt, durationMs };
   return { ...outcome, ...times, ...(late && { durationMs: undefined }) };
 }
