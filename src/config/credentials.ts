@@ -87,12 +87,12 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   // Only the profile of --profile overrides a variable.
   if (ignored !== undefined && location.source.kind === 'profile')
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
-  const read = (signal?: AbortSignal) => readToken(location, context, warnings, signal);
   const name = formatTokenSource(location);
   if (location.kind === 'command') {
     maskArguments(location.command, context.secrets);
-    return renewable(name, read, warnings);
+    return renewable(name, (signal) => runTokenCommand(location, context, signal), warnings);
   }
+  const read = () => readToken(location, context, warnings);
   const token = await read();
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
@@ -111,19 +111,17 @@ export function needsToken(sources: ServiceSources): boolean {
  */
 export async function requireToken(
   { missing, token }: LoadedCredentials,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   if (missing !== undefined) throw missing;
   await token(signal);
 }
 
 async function readToken(
-  location: TokenLocation,
+  location: Exclude<TokenLocation, { kind: 'command' }>,
   context: Context,
   warnings: string[],
-  signal?: AbortSignal,
 ): Promise<string> {
-  if (location.kind === 'command') return runTokenCommand(location, context, signal);
   const isFile = location.kind === 'file';
   const token = isFile ? await readTokenFile(location, context, warnings) : location.token;
   return checkToken(token, formatTokenSource(location), context.secrets);
@@ -132,7 +130,7 @@ async function readToken(
 /** Returns a token that can be read again from its source; `current` is the one that was read already. */
 function renewable(
   name: string,
-  read: (signal?: AbortSignal) => Promise<string>,
+  read: (signal: AbortSignal) => Promise<string>,
   warnings: readonly string[],
   current?: string,
 ): LoadedCredentials {
@@ -141,7 +139,7 @@ function renewable(
   let lastRejected: string | undefined;
   let pending: Promise<string> | undefined;
   /** Concurrent requests share one read. */
-  const readOnce = (signal?: AbortSignal) => {
+  const readOnce = (signal: AbortSignal) => {
     pending ??= read(signal).finally(() => {
       pending = undefined;
     });
@@ -165,7 +163,7 @@ function renewable(
         failure = '';
         lastRejected = rejected;
       } catch (error) {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         const isUsage = error instanceof UsageError;
         // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
         if (isUsage) lastRejected = rejected;
@@ -259,7 +257,7 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
 async function runTokenCommand(
   location: TokenLocation & { kind: 'command' },
   context: Context,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<string> {
   const [program = '', ...args] = location.command;
   const command = formatTokenCommand(location.command, context);
@@ -268,7 +266,7 @@ async function runTokenCommand(
     new UsageError(`the token command ${command} ${problem} (${source})`, undefined, [], stderr);
   const running = context.exec(program, args, { cwd: location.folder, signal });
   const result = await running.catch((error) => {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     throw failure(`cannot be started: ${describeSystemError(error)}`);
   });
   // A command may report an error there and still exit with 0.

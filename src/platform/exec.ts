@@ -17,7 +17,7 @@ export type ExecResult = Awaited<ReturnType<typeof exec>>;
 
 export interface ExecOptions {
   cwd: string;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
 }
 
 /** Calls `action` after `ms` unless the returned function is called first. */
@@ -38,7 +38,7 @@ export async function exec(
   platform: NodeJS.Platform,
 ) {
   const spawn = await loadSpawn(platform);
-  signal?.throwIfAborted();
+  signal.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = collect(child.stdout, 'start');
   const stderr = collect(child.stderr, 'end');
@@ -54,7 +54,7 @@ export async function exec(
     });
   });
   try {
-    const exitStatus = await (signal === undefined ? ended : untilAborted(ended, signal));
+    const exitStatus = await untilAborted(ended, signal);
     // Of a long output, the start of stdout and the end of stderr.
     return { exitStatus, stdout: stdout.text, stderr: stderr.text };
   } finally {

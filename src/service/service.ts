@@ -16,9 +16,9 @@ import type { Transport } from './transport.js';
 export interface Credentials {
   /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
   readonly source?: string | undefined;
-  token(signal?: AbortSignal): Promise<string | undefined>;
+  token(signal: AbortSignal): Promise<string | undefined>;
   /** Reads the source again, once per rejected token; returns whether it has a different token now. */
-  refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;
+  refresh(rejected: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Progress of requests, for logging. Times are in milliseconds. */
