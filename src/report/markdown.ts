@@ -68,15 +68,11 @@ const MAX_SIZE = 1024 * 1024;
 /** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded').slice(0, MAX_ANNOTATIONS);
-  // As the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property.
-  const escapeData = (text: string) =>
-    text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const annotations = failing.map((run) => {
-    const title = escapeData(`Run ${nameOf(run)}`)
-      .replaceAll(':', '%3A')
-      .replaceAll(',', '%2C');
+    // As the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property.
+    const title = `Run ${nameOf(run)}`.replace(/[%\r\n:,]/g, encodeURIComponent);
     const lines = [...problemLinesWithStep(run), ...requestLines(run)];
-    return `::error title=${title}::${escapeData(lines.join('\n'))}\n`;
+    return `::error title=${title}::${lines.join('\n').replace(/[%\r\n]/g, encodeURIComponent)}\n`;
   });
   return annotations.join('');
 }

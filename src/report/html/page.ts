@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
 import { tableOf } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
-import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
+import { formatCount, formatDuration, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
@@ -137,7 +137,7 @@ function renderHeader(
     .join('');
   return markup`<header>
 <h1>${headline}</h1>
-<p class="note">Began <time datetime="${new Date(startedAt).toISOString()}">${formatUtc(startedAt)}</time>, last change ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
+<p class="note">Began <time datetime="${formatIso(startedAt)}">${formatUtc(startedAt)}</time>, last change ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
 </header>
 `;
 }
