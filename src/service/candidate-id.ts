@@ -6,10 +6,10 @@
 import { WfrError } from '../errors.js';
 import { decodeStart } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import { type ReceivedResponse, type RunEvidence, UnreadableResponseError } from './errors.js';
+import { type RunEvidence, UnreadableResponseError } from './errors.js';
 import { getRun } from './get-run.js';
 import { isUsableId, parseId } from './parse-run.js';
-import { excerptOf } from './response-facts.js';
+import { excerptOf, type ReceivedResponse } from './response-facts.js';
 import { backoff, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
 import { readLocation, type Service } from './service.js';

@@ -10,13 +10,13 @@ import {
   interruptedTrigger,
   NetworkError,
   NotTriggeredError,
-  type ReceivedResponse,
   type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
 } from './errors.js';
 import { HttpError } from './http-error.js';
 import { parseRun } from './parse-run.js';
+import type { ReceivedResponse } from './response-facts.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
 import { runsUrl, type Service, sendRequest } from './service.js';

@@ -11,17 +11,10 @@ import type { SignalName } from '../exit-code.js';
 import { formatDuration } from '../text/quantity.js';
 import { commandOfRuns } from '../text/shell-quote.js';
 import type { HttpError } from './http-error.js';
-import { excerptOf, requestIdOf } from './response-facts.js';
+import { excerptOf, type ReceivedResponse, requestIdOf } from './response-facts.js';
 
 /** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
 export type SendState = 'unsent' | 'partial' | 'complete';
-
-/** The part of an unusable 2xx that arrived: header names in lower case, the body decoded and truncated. */
-export interface ReceivedResponse {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: Uint8Array;
-}
 
 // No response
 
@@ -123,7 +116,7 @@ interface NetworkDetails {
   proxy?: boolean | undefined;
   /** The limit in milliseconds, for timeouts. */
   after?: number | undefined;
-  /** Set for a 2xx. */
+  /** Set for an unusable 2xx. */
   received?: ReceivedResponse | undefined;
 }
 

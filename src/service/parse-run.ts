@@ -4,7 +4,8 @@ import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { latin1 } from '../text/utf8.js';
-import { type ReceivedResponse, UnreadableResponseError } from './errors.js';
+import { UnreadableResponseError } from './errors.js';
+import type { ReceivedResponse } from './response-facts.js';
 import type { Run } from './run.js';
 
 /** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */

@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { NetworkError, type NetworkFault, type ReceivedResponse } from './errors.js';
+import { NetworkError, type NetworkFault } from './errors.js';
+import type { ReceivedResponse } from './response-facts.js';
 import { MAX_SMALL, type ResponsePlace } from './response-memory.js';
 import type { Deadline } from './time-limits.js';
 

@@ -2,6 +2,13 @@
 
 import { asObject, isObject, parseJson } from '../text/json/json-file.js';
 
+/** What has arrived of a response: header names in lower case, the body decoded and truncated. */
+export interface ReceivedResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}
+
 /** Most characters that are shown of a body that was not read to its end, so that the rest cannot be counted. */
 const MAX_TRUNCATED = 1_500;
 
@@ -9,11 +16,9 @@ const MAX_TRUNCATED = 1_500;
  * Returns the message; undefined if the body has none. Reads JSON, problem details (RFC 9457), text and HTML. The message
  * of a body that is not whole ends with a note that there is more.
  */
-export function errorMessage(body: Uint8Array, isWhole: boolean): string | undefined {
-  const text = Buffer.from(body)
-    .toString()
-    .replace(/^\uFEFF/, '')
-    .trim();
+export function errorMessage(body: Buffer, isWhole: boolean): string | undefined {
+  // Also without a byte order mark, which counts as white space.
+  const text = body.toString().trim();
   if (text === '') return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -49,23 +54,24 @@ const isTextOrObject = (value: unknown) => /^(string|object)$/.test(typeof value
 function messageOf(value: Record<string, unknown>): string {
   // Excludes values such as "error": true, or a numeric status.
   const messages = MESSAGES.map((key) => value[key]).filter(isTextOrObject);
-  const texts = [
-    ...messages.map((message) => textsOf(isObject(message) ? [message] : message)),
-    LISTS.flatMap((key) => textsOf(value[key])),
-  ];
+  const texts = [...messages.map(textsOfMember), LISTS.flatMap((key) => textsOf(value[key]))];
   const parts = [...new Set(texts.map((part) => part.join('; ')))];
   return parts.filter((part) => !parts.some((other) => other !== part && other.includes(part))).join(': ');
 }
 
 /** Returns the texts of a list of errors, or of an object whose keys are fields. */
 function textsOf(value: unknown): string[] {
-  if (Array.isArray(value))
-    return value.flatMap((entry) => (isObject(entry) ? textsOfEntry(entry) : textsOf(entry)));
+  if (Array.isArray(value)) return value.flatMap(textsOfMember);
   if (!isObject(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
   return Object.entries(value).flatMap(([field, entry]) => {
-    const texts = textsOf(isObject(entry) ? [entry] : entry);
+    const texts = textsOfMember(entry);
     return texts.length > 0 ? [`${field}: ${texts.join(', ')}`] : [];
   });
+}
+
+/** Returns the texts of a member of a list or an object. */
+function textsOfMember(value: unknown): string[] {
+  return isObject(value) ? textsOfEntry(value) : textsOf(value);
 }
 
 /** Returns the message with its subject; all members of an object of an unknown shape. */
@@ -90,9 +96,9 @@ function subjectOf(entry: Record<string, unknown>): string | undefined {
 const MAX_EXCERPT = 200;
 
 /** Returns the start of a body (UTF-8), and the number of bytes that follow. */
-export function excerptOf(body: Uint8Array): string {
+export function excerptOf(body: Buffer): string {
   // A character has at most 4 bytes.
-  const text = Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString();
+  const text = body.toString('utf8', 0, 4 * MAX_EXCERPT);
   const start = [...text].slice(0, MAX_EXCERPT).join('');
   const left = body.length - Buffer.byteLength(start);
   return `${start}${left > 0 ? `… (${left} more bytes)` : ''}`;
@@ -110,25 +116,19 @@ const REQUEST_ID_HEADERS = [
 /** Most characters of an id. */
 const MAX_LENGTH = 200;
 
-interface Response {
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  body: Uint8Array;
-}
-
 /**
  * Returns the id, not yet sanitized: that of a header, or the `instance` of problem details (RFC 9457, section 3.1.5).
  * `path` is that of the request, which some services give as the instance.
  */
-export function requestIdOf({ headers, body }: Response, path?: string): string | undefined {
+export function requestIdOf({ headers, body }: ReceivedResponse, path?: string): string | undefined {
   const present = Object.entries(headers).filter(([, value]) => value.trim() !== '');
   const found = REQUEST_ID_HEADERS.map((names) => present.find(([name]) => names.test(name))).find(Boolean);
   const id = found?.[1].trim() ?? instanceOf(headers['content-type'], body, path);
   return id?.slice(0, MAX_LENGTH).toWellFormed();
 }
 
-function instanceOf(contentType: string | undefined, body: Uint8Array, path: string | undefined) {
-  if (!/\bproblem\+json\b/i.test(contentType ?? '')) return undefined;
-  const { instance } = asObject(parseJson(Buffer.from(body)));
+function instanceOf(contentType = '', body: Buffer, path: string | undefined) {
+  if (!/\bproblem\+json\b/i.test(contentType)) return undefined;
+  const { instance } = asObject(parseJson(body));
   return typeof instance === 'string' && instance !== '' && instance !== path ? instance : undefined;
 }

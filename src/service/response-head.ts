@@ -1,6 +1,6 @@
 /** Sits between a socket and undici: takes out 1xx responses, and fixes heads that undici rejects. */
 import type { Socket } from 'node:net';
-import type { ReceivedResponse } from './errors.js';
+import type { ReceivedResponse } from './response-facts.js';
 
 /** The longest head of a response, in bytes. */
 export const MAX_HEAD = 128 * 1024;
