@@ -4,9 +4,9 @@
  */
 import type { HttpError } from './http-error.js';
 
-export type WorkflowIdField = 'worfklowId' | 'workflowId' | 'both';
 export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'both'] as const;
 export type WorkflowIdFieldChoice = (typeof WORKFLOW_ID_FIELD_CHOICES)[number];
+export type WorkflowIdField = Exclude<WorkflowIdFieldChoice, 'auto'>;
 
 /** Returns the variants to try, in order. */
 export function variantsOf(choice: WorkflowIdFieldChoice): readonly [WorkflowIdField, ...WorkflowIdField[]] {
@@ -15,10 +15,7 @@ export function variantsOf(choice: WorkflowIdFieldChoice): readonly [WorkflowIdF
 
 /** Returns the members of the body before `inputs`. */
 export function fieldsFor(variant: WorkflowIdField, workflowId: string): Record<string, string> {
-  return {
-    ...(variant === 'workflowId' ? {} : { worfklowId: workflowId }),
-    ...(variant === 'worfklowId' ? {} : { workflowId }),
-  };
+  return variant === 'both' ? { worfklowId: workflowId, workflowId } : { [variant]: workflowId };
 }
 
 const NAMES_FIELD = /wor(fk|kf)low_?id/i;
