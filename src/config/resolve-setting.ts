@@ -4,6 +4,7 @@ import { collectUsageErrors, rewordInputError, UsageError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import { isValidText } from '../text/json/check-schema.js';
 import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import type { Profile, ProfileFlags, Source } from './profile.js';
@@ -37,10 +38,9 @@ export interface RawSetting {
 export function resolveSetting(name: SettingName, sources: ServiceSources): RawSetting | undefined {
   const [value] = settingValues(name, sources);
   if (value === undefined) return undefined;
-  const { pattern, enum: choices, title, isSensitive } = SETTINGS[name];
-  const isValid = (pattern?.test(value.text) ?? true) && (choices?.includes(value.text) ?? true);
-  if (!isValid && !isSensitive)
-    throw new UsageError(`${value.source.name} ${value.text || '""'}: must be ${title}`);
+  const setting = SETTINGS[name];
+  if (!isValidText(value.text, setting) && !setting.isSensitive)
+    throw new UsageError(`${value.source.name} ${value.text || '""'}: must be ${setting.title}`);
   return value;
 }
 
@@ -73,8 +73,8 @@ export function isOn(setting: RawSetting | undefined): boolean {
 }
 
 /** Returns whether the origin of a base URL is not the profile's, so that the profile's token must not be sent to it. */
-export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile | undefined): boolean {
-  return parseUrl(baseUrl?.text)?.origin !== parseUrl(profile?.settings.baseUrl)?.origin;
+export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile): boolean {
+  return parseUrl(baseUrl?.text)?.origin !== parseUrl(profile.settings.baseUrl)?.origin;
 }
 
 /** The content of a file that a setting names. */

@@ -64,10 +64,16 @@ export function checkSchema(
   return problems;
 }
 
-function isValid(value: unknown, { type, pattern, enum: choices, minItems = 0 }: Schema): boolean {
+function isValid(value: unknown, schema: Schema): boolean {
+  const { type, minItems = 0 } = schema;
   if (typeOf(value) !== type) return false;
-  if (typeof value === 'string') return (pattern?.test(value) ?? true) && (choices?.includes(value) ?? true);
+  if (typeof value === 'string') return isValidText(value, schema);
   return !Array.isArray(value) || value.length >= minItems;
+}
+
+/** Returns whether a text has the pattern of a schema, and is one of its choices. */
+export function isValidText(text: string, { pattern, enum: choices }: Schema): boolean {
+  return (pattern?.test(text) ?? true) && (choices?.includes(text) ?? true);
 }
 
 function describeInvalid(value: unknown, schema: Schema, path: JsonPath): string {
