@@ -8,8 +8,8 @@ import { UnreadableResponseError } from './errors.js';
 import type { ReceivedResponse } from './response-facts.js';
 import type { Run } from './run.js';
 
-/** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */
-export type IdTypes = 'string' | 'string or integer';
+/** The JSON type of ids; undefined also accepts integers, which some services send instead of strings. */
+type IdType = 'string';
 
 /** Bytes of the JSON of an id that is usable. */
 const MAX_ID = 8_000;
@@ -31,8 +31,8 @@ const RUN_MEMBERS = new Set([
 const ERROR_MEMBERS = new Set(['message', 'step']);
 
 /** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
-export function parseRun(response: ReceivedResponse, idTypes?: IdTypes): Run {
-  const run = parseRunJson(response.body, idTypes);
+export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
+  const run = parseRunJson(response.body, idType);
   if (typeof run === 'string') throw new UnreadableResponseError(run, response);
   return run;
 }
@@ -41,7 +41,7 @@ export function parseRun(response: ReceivedResponse, idTypes?: IdTypes): Run {
  * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Returns why it is
  * not an object with a usable id otherwise.
  */
-export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run | string {
+export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
   let fields: Map<string, Uint8Array> | undefined;
   try {
     fields = pickMembers(bytes, RUN_MEMBERS);
@@ -50,7 +50,7 @@ export function parseRunJson(bytes: Uint8Array, idTypes: IdTypes = 'string or in
     throw error;
   }
   if (fields === undefined) return 'a JSON value that is not an object';
-  const id = parseId(fields.get('id'), idTypes);
+  const id = parseId(fields.get('id'), idType);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
   const text = (name: string) => asText(fields.get(name));
@@ -78,9 +78,9 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
 }
 
 /** Returns the text of an id; undefined for another type. One that is too long is not cut: it would be another id. */
-export function parseId(value: Uint8Array | undefined, idTypes?: IdTypes): string | undefined {
+export function parseId(value: Uint8Array | undefined, idType?: IdType): string | undefined {
   if (value === undefined || value.length > MAX_ID) return undefined;
-  if (value[0] === 0x22 || idTypes === 'string') return asText(value, MAX_ID);
+  if (value[0] === 0x22 || idType === 'string') return asText(value, MAX_ID);
   const text = latin1(value);
   return /^\d+$/.test(text) ? text : undefined;
 }
