@@ -210,7 +210,7 @@ async function waitUntilOpen(socket: Socket, event: string, target: Target, sign
   });
   return untilAborted(opened, signal).catch((error) => {
     socket.destroy();
-    if (error === signal.reason && signal.aborted) throw error;
+    signal.throwIfAborted();
     throw error === undefined
       ? new NetworkError('connect-reset', factsOf(target))
       : toConnectError(error, target);

@@ -66,12 +66,12 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
   deadline.signal.addEventListener('abort', abort);
   abort();
 
+  /** Restarts the time limit of a 2xx. */
   const restartLimit = () => {
-    const { silence, errorBody, response } = limits;
+    const { silence, response } = limits;
     const left = (endBy?.() ?? Number.POSITIVE_INFINITY) + bytes.size / MIN_RATE - clock.monotonic();
-    if (!isAccepted() && bytes.size === 0) deadline.restart(errorBody, 'unfinished');
-    else if (isAccepted() && left <= silence) deadline.restart(left, 'unfinished', response);
-    else if (isAccepted()) deadline.restart(silence, 'no-response');
+    if (left <= silence) deadline.restart(left, 'unfinished', response);
+    else deadline.restart(silence, 'no-response');
   };
 
   /** Throws for the size of a 2xx that is too large, now or ever. */
@@ -156,8 +156,8 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
         const first = Array.isArray(value) ? value[0] : value;
         if (first !== undefined) headers[name] = first;
       }
+      if (!isAccepted()) return deadline.restart(limits.errorBody, 'unfinished');
       restartLimit();
-      if (!isAccepted()) return;
       const { 'content-length': length = 0, 'content-encoding': coding } = headers;
       if (isCoded(coding) === undefined) throw error('encoded', coding);
       assertSize(Number(length));
@@ -166,9 +166,10 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
     onResponseData(_controller: Controller, chunk: Buffer) {
       bytes.add(chunk);
       onReceived?.();
-      if (isAccepted()) assertSize(bytes.size);
-      else if (bytes.size > MAX_PART) throw new Error('enough has been read');
-      restartLimit();
+      if (isAccepted()) {
+        assertSize(bytes.size);
+        restartLimit();
+      } else if (bytes.size > MAX_PART) throw new Error('enough has been read');
     },
     onResponseEnd: () => end(true),
     /** The status of an error response matters, its message is a bonus. */

@@ -1,6 +1,5 @@
 /** Bounds the memory for responses to polls until they are printed: a few small ones at a time, and one large one. */
 
-import { WfrError } from '../errors.js';
 import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
@@ -9,7 +8,7 @@ export const MAX_SMALL = 8 * 1024 * 1024;
 const MAX_HELD = 8;
 
 /** There is no room for a response until others were printed: the run is to be polled again. Never shown: followRun catches it. */
-export const NO_ROOM = new WfrError('internal', ['other responses are printed first']);
+export const NO_ROOM = new Error('other responses are printed first');
 
 /** Returns a place in the order in which the responses to polls are printed, at the end of it as soon as it is used. */
 export type OpenPlace = ReturnType<typeof createResponseMemory>;

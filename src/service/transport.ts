@@ -229,11 +229,12 @@ function toNetworkError(error: unknown, host: string, fallback: NetworkFault): u
   // The HTTP parser is WebAssembly, for which V8 reserves address space; it is loaded before anything is sent.
   if (error instanceof RangeError && error.message.includes('Wasm memory'))
     return new NetworkError('local', { host, code: 'ENOMEM' }, { cause: error });
+  const code = errorCode(error);
   // An error without a code of the system or of undici is a bug, not a network error.
-  if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
+  if (code === undefined && error.name !== 'HTTPParserError') return error;
   // The codes of undici mean nothing to a user.
-  const code = errorCode(error)?.startsWith('UND_ERR') ? undefined : errorCode(error);
-  return new NetworkError(findProtocolFault(error) ?? fallback, { host, code }, { cause: error });
+  const details = { host, code: code?.startsWith('UND_ERR') ? undefined : code };
+  return new NetworkError(findProtocolFault(error) ?? fallback, details, { cause: error });
 }
 
 /** Returns the fault of a response that is not HTTP. A TLS alert (RFC 8446, section 6) responds to plain text. */
