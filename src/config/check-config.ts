@@ -1,4 +1,4 @@
-/** Parses a config file and checks it against the table of settings. Loaded only where there is one. */
+/** Parses a config file and checks it against the table of settings. */
 import { throwProblems } from '../errors.js';
 import { textSchema } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';

@@ -6,8 +6,7 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { assertOwn, checkWriters } from '../platform/ownership.js';
 import { isMissingFile, throwAsUsageError } from '../platform/system-error.js';
-import type { ConfigFile } from './check-config.js';
-import { parseConfig } from './check-config.js';
+import { type ConfigFile, parseConfig } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
