@@ -155,7 +155,7 @@ function findDocuments(json: Uint8Array, limit: number) {
       if (uri === 'invalid') found.invalid++;
       else if (uri !== undefined && found.documents.length === limit) found.omitted++;
       else if (uri !== undefined) {
-        const jsonPath = place.slice(0, Math.min(depth, MAX_LEVELS)).map(toSegment);
+        const jsonPath = place.slice(0, depth).map(toSegment);
         found.documents.push({ start, end, jsonPath, ...uri });
       }
     } else if (level >= MAX_LEVELS) continue;

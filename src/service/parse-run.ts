@@ -1,7 +1,6 @@
 /** Parses the body of a response as a Run. */
 
 import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
-import { jsonTypeOf } from '../text/json/pointer.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { latin1 } from '../text/utf8.js';
 import { UnreadableResponseError } from './errors.js';
@@ -87,14 +86,13 @@ export function parseId(value: Uint8Array | undefined, idType?: IdType): string 
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
   if (value === undefined || value.length > MAX_TEXT) return undefined;
-  if (jsonTypeOf(value) !== 'number') return undefined;
+  // JSON of any other type is not the text of a number either.
   const number = Number(latin1(value));
   return Number.isFinite(number) ? number : undefined;
 }
 
 function asError(value: Uint8Array | undefined): Run['error'] {
   if (value?.[0] === 0x22) return { message: asText(value, MAX_MESSAGE), step: undefined };
-  if (value?.[0] !== 0x7b) return undefined;
-  const fields = pickMembers(value, ERROR_MEMBERS);
-  return { message: asText(fields?.get('message'), MAX_MESSAGE), step: asText(fields?.get('step')) };
+  const fields = value && pickMembers(value, ERROR_MEMBERS);
+  return fields && { message: asText(fields.get('message'), MAX_MESSAGE), step: asText(fields.get('step')) };
 }
