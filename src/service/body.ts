@@ -53,6 +53,14 @@ const SLICE = 48 * 1024;
 
 const encodedLength = (size: number) => Math.ceil(size / 3) * 4;
 
+export interface BodyHooks {
+  /** Called before the closing bytes are sent; throws to withhold them. */
+  beforeLastBytes(): Promise<void>;
+  onProgress(): void;
+  /** Called when the whole body has been handed to the socket. */
+  onSent(): void;
+}
+
 export type TriggerBody = ReturnType<typeof createTriggerBody>;
 
 /** Returns the body of a trigger. */
@@ -71,15 +79,9 @@ export function createTriggerBody(content: TriggerContent) {
     sendState: 'unsent' as SendState,
 
     /**
-     * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to
-     * withhold them; `onSent` when the socket is ready for more after them. Throws FileChangedError, FileReadError, and
-     * what `beforeLastBytes` throws.
+     * Yields the bytes; can be read only once. Throws FileChangedError, FileReadError, and what `beforeLastBytes` throws.
      */
-    async *chunks(hooks: {
-      beforeLastBytes(): Promise<void>;
-      onProgress(): void;
-      onSent(): void;
-    }): AsyncGenerator<Uint8Array, void, void> {
+    async *chunks(hooks: BodyHooks): AsyncGenerator<Uint8Array, void, void> {
       body.sendState = 'partial';
       for await (const chunk of packChunks(head, largest, body.length)) {
         body.bytesSent += chunk.length;

@@ -56,7 +56,7 @@ interface Target {
   isProxy: boolean;
 }
 
-const hostOf = ({ host, port }: Target) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
+const hostOf = ({ host, port }: Target) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
 
 /**

@@ -17,7 +17,7 @@ import {
 import { HttpError } from './http-error.js';
 import { parseRun } from './parse-run.js';
 import type { ReceivedResponse } from './response-facts.js';
-import { type Attempt, classify, decideResend } from './retry.js';
+import { type Attempt, classify, decideResend, type ResendPolicy } from './retry.js';
 import type { Run } from './run.js';
 import { runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
@@ -29,12 +29,10 @@ import {
   type WorkflowIdFieldChoice,
 } from './workflow-id-field.js';
 
-export interface Trigger {
+export interface Trigger extends ResendPolicy {
   workflowId: string;
   inputs: readonly Input[];
   field: WorkflowIdFieldChoice;
-  /** Whether to send it again after a 503 with Retry-After, even after a complete body. */
-  resend503: boolean;
 }
 
 /** Inputs that an unknown outcome names at most. */

@@ -193,9 +193,9 @@ function isCoded(header = ''): boolean | undefined {
 
 /** Returns the body without its coding, or as much of it as has arrived. Throws the error of node:zlib. */
 async function decode(body: Buffer, header: string | undefined, maxOutputLength: number): Promise<Buffer> {
-  const [first = 0] = body;
+  const [first] = body;
   // `{`: plain JSON in spite of the header. No coded body begins with this byte.
-  if (!isCoded(header) || body.length === 0 || first === 0x7b) return body;
+  if (!isCoded(header) || first === undefined || first === 0x7b) return body;
   // Loaded on demand, because no coding is requested.
   const { constants, inflateRaw, unzip } = await import('node:zlib');
   // Some servers omit the zlib wrapper of deflate (RFC 9110, section 8.4.1.2), whose first byte names method 8.

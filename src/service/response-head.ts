@@ -92,8 +92,7 @@ function fixHead(head: string): string {
     (line) => line.replace(/[^\t -~\x80-\xff]/g, ' ').replace(/^([\w-]+)[ \t]+:/, '$1:'),
   );
   const fields = lines.filter((line) => /^[!#$%&'*+.^_`|~\w-]+:/.test(line));
-  const isNamed = (name: string) => (field: string) => field.toLowerCase().startsWith(`${name}:`);
-  const isLength = isNamed('content-length');
+  const isLength = (field: string) => /^content-length:/i.test(field);
   const isChunked = fields.some((field) => /^transfer-encoding:.*\bchunked\b/i.test(field));
   const lengths = fields.filter(isLength).flatMap((field) => field.match(/(?<![-\d])\d+/g) ?? []);
   const length =
@@ -103,6 +102,6 @@ function fixHead(head: string): string {
     fields.filter(isLength).every((field) => /:\s*\d+\s*$/.test(field));
   const fixed = isValid ? fields : [...fields.filter((field) => !isLength(field)), ...length];
   if ([statusLine, ...fixed].join('\r\n') === head) return `${head}\r\n\r\n`;
-  const others = fixed.filter((field) => !isNamed('connection')(field));
+  const others = fixed.filter((field) => !/^connection:/i.test(field));
   return [statusLine, ...others, 'Connection: close', '', ''].join('\r\n');
 }

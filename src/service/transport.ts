@@ -5,7 +5,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { WfrError } from '../errors.js';
 import { type Clock, type Limits, VERSION } from '../platform/context.js';
 import { errorCode, systemError } from '../platform/system-error.js';
-import type { TriggerBody } from './body.js';
+import type { BodyHooks, TriggerBody } from './body.js';
 import { connector, type Route } from './connect.js';
 import { faultOf, NetworkError, type NetworkFault } from './errors.js';
 import { type HttpResponse, type ResponseReader, readResponse } from './read-response.js';
@@ -21,12 +21,7 @@ const SEARCH_INTERVAL = 100;
 type Headers = Readonly<Record<string, string>>;
 type Request = Dispatcher.DispatchOptions;
 
-export interface SendHooks {
-  /** Called before the closing bytes are sent; throws to withhold them. */
-  beforeLastBytes(): Promise<void>;
-  onProgress(): void;
-  /** Called when the whole body has been handed to the socket. */
-  onSent(): void;
+export interface SendHooks extends BodyHooks {
   /** Called with what has arrived of a 2xx that is slow or is aborted. */
   onIncomplete(received: ReceivedResponse): void;
 }
