@@ -141,12 +141,11 @@ export function processContext() {
       listenTo({ SIGINT: listener, SIGTERM: listener, SIGHUP: listener }),
     /** Calls `before` when the process is suspended (Ctrl-Z) and `after` when it resumes, until the returned function is called. */
     onSuspend({ before, after }: { before(): void; after(): void }): () => void {
-      // Windows has neither of the two signals.
-      if (process.platform === 'win32') return () => {};
       const suspend = () => {
         before();
         process.kill(process.pid, 'SIGSTOP');
       };
+      // Windows has neither of the two, and never calls their listeners.
       return listenTo({ SIGTSTP: suspend, SIGCONT: after });
     },
     /** Starts a command with our standard streams. Rejects if it cannot be started. */
