@@ -211,17 +211,11 @@ async function waitUntilOpen(socket: Socket, event: string, target: Target, sign
   return untilAborted(opened, signal).catch((error) => {
     socket.destroy();
     signal.throwIfAborted();
-    throw error === undefined
-      ? new NetworkError('connect-reset', factsOf(target))
-      : toConnectError(error, target);
+    // If all addresses of a host fail, the code of the error is that of the first one.
+    const code = errorCode(error);
+    const fault = error === undefined ? 'connect-reset' : faultOf(code);
+    throw new NetworkError(fault, { ...factsOf(target), code }, { cause: error });
   });
-}
-
-function toConnectError(error: Error, target: Target): NetworkError {
-  // If all addresses of a host fail, the first error is reported.
-  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
-  const code = errorCode(first);
-  return new NetworkError(faultOf(code), { ...factsOf(target), code }, { cause: error });
 }
 
 /**
