@@ -91,7 +91,8 @@ const DECISIVE: readonly State[] = [
   'invalid',
 ];
 
-const toStatus = (word: string) => (word === 'waiting' ? 'STOPPED' : word.toUpperCase());
+// Nobody watches the runs of a batch whose command has ended.
+const toStatus = (word: string) => (/^(waiting|running)$/.test(word) ? 'STOPPED' : word.toUpperCase());
 
 /** How a batch may stand that has not finished. */
 export const BATCH_STATUSES: readonly string[] = DECISIVE.map(toStatus);

@@ -129,7 +129,10 @@ async function serve(
   await context.stderr.write(`\nTo try it there:\n\n${examples}`);
   const end = await ended.finally(release);
   // After the ^C that a terminal echoes.
-  if (context.stderr.isTerminal) await writeLine(`\n${ENDED}`, context);
+  if (context.stderr.isTerminal) {
+    await context.stderr.write('\n');
+    await writeLine(ENDED, context);
+  }
   return end;
 }
 

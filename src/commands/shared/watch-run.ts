@@ -103,7 +103,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
 async function withAdvice({ code, facts }: WfrError, id: string, { history, service }: Session) {
   const { href } = service.baseUrl;
   const services = await history.servicesOf(id);
-  const known = services?.length ? 'lists yours' : 'has no such run';
+  const known = services?.length ? 'lists yours' : 'has no run with it';
   const aboutId = services ? ` (wfr history ${known}; @last is the latest)` : '';
   const elsewhere = services?.includes(href) ? undefined : services?.[0];
   const hint = elsewhere

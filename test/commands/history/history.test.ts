@@ -602,7 +602,7 @@ describe('history: @last', () => {
       [
         'wfr: error: the service has no run nope (404)',
         '| none',
-        `  Check the id (wfr history has no such run; @last is the latest), and the base URL: ${service.baseUrl}/`,
+        `  Check the id (wfr history has no run with it; @last is the latest), and the base URL: ${service.baseUrl}/`,
         `wfr: error: the service has none of these runs (404): ${ids.join(' ')}`,
         `  Triggered at another service: ${env.WFR_BASE_URL}`,
         '',
@@ -632,7 +632,7 @@ describe('history: @last', () => {
       );
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
       expect(unknown.stderr).toContain(
-        `  Check the id (wfr history has no such run; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
+        `  Check the id (wfr history has no run with it; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
       );
     },
   );

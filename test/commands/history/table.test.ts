@@ -310,7 +310,7 @@ describe('history: the runs that are listed', () => {
     [{ finished: 2, invalid: 1 }, 'INVALID'],
     [{ finished: 2, rejected: 1, held: 1 }, 'REJECTED'],
     [{ failed: 1, rejected: 3 }, 'FAILED'],
-    [{ failed: 2, running: 1 }, 'RUNNING'],
+    [{ failed: 2, running: 1 }, 'STOPPED'],
     [{ running: 2, unreachable: 1 }, 'UNREACHABLE'],
     [{ running: 2, waiting: 1 }, 'STOPPED'],
     [{ unknown: 1, waiting: 8 }, 'UNKNOWN'],
@@ -472,7 +472,7 @@ describe('the beginning of a run id', () => {
     expect(upper).toEqual([uuid('abcd1234')]);
   });
 
-  const NONE = 'wfr history has no such run';
+  const NONE = 'wfr history has no run with it';
   const YOURS = 'wfr history lists yours';
   test.each([
     ['zzzz', NONE],

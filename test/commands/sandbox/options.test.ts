@@ -136,16 +136,19 @@ describe('--from-profile', () => {
     );
   });
 
-  test('wfr sandbox: on a terminal, Ctrl-C ends it with a line that says so', async () => {
-    const signals = new Signals();
-    const { stderr, exitCode } = await runCli(['sandbox'], {
-      signals,
-      terminal: 80,
-      onOutput: (text) => text.includes('All workflows') && signals.raise('SIGINT'),
-    });
-    expect(exitCode).toBe(130);
-    expect(stderr).toMatch(/--list.*\n\nThe sandbox has ended, and so have its runs\.\n$/);
-  });
+  test.each([80, 40])(
+    'wfr sandbox: in %i columns, Ctrl-C ends it with a line that says so',
+    async (terminal) => {
+      const signals = new Signals();
+      const { stderr, exitCode } = await runCli(['sandbox'], {
+        signals,
+        terminal,
+        onOutput: (text) => text.includes('All workflows') && signals.raise('SIGINT'),
+      });
+      expect(exitCode).toBe(130);
+      expect(stderr).toMatch(/--list.*\n\nThe sandbox has ended, and so have its\s+runs\.\n$/);
+    },
+  );
 
   test('wfr sandbox --list: says on a terminal alone where the commands work', async () => {
     const list = (...args: string[]) => runCli(['sandbox', '--list', ...args], { env, stdoutTerminal: 80 });
