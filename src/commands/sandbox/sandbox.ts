@@ -25,7 +25,7 @@ import { formatDuration, formatIso } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
-import { openStyle, type Paint } from '../../view/presentation.js';
+import { openStyle, type Paint, PLAIN, stepLines } from '../../view/presentation.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -66,7 +66,9 @@ export async function sandbox(
   };
   if (flags.list) {
     await output.write(workflows.map(describe).join('\n'));
-    if (output.isTerminal) await writeLine(`\nThey run in: ${own('--', 'bash')}`, context);
+    const step = { text: 'They run in', command: own('--', 'bash') };
+    const lines = stepLines(step, PLAIN, context.stderr.columns);
+    if (output.isTerminal) await context.stderr.write(`\n${lines.join('\n')}\n`);
     return ExitCode.ok;
   }
   const [program, ...args] = command;

@@ -159,6 +159,9 @@ describe('--from-profile', () => {
       `\nThey run in: wfr sandbox --from-profile 'my test' -- bash\n`,
     );
     expect((await runCli(['sandbox', '--list'])).stderr).toBe('');
+    const narrow = await runCli(['sandbox', '--list', '--slow', '2'], { terminal: 40, stdoutTerminal: 40 });
+    // A command is one line, so that it can be copied.
+    expect(narrow.stderr).toBe('\nThey run in:\n  wfr sandbox --slow 2 -- bash\n');
   });
 
   test('wfr sandbox --from-profile: the settings to paste name the profile, and more than two workflows the command that lists them', async () => {
