@@ -171,7 +171,9 @@ describe('terminal', () => {
     }
     // As much of the table as fits.
     screen.resize(80, 6);
-    await screen.waitFor(/^(before\n)?. 0\/4 runs {2}4 RUNNING .*\n {2}ID .*\n {2}a .*\n {2}b .*\n {2}c .*$/);
+    await screen.waitFor(
+      /^(before\n)?. 0\/4 runs {2}4 RUNNING .*\n {2}ID .*\n {2}a .*\n {2}b .*\n {2}… 2 more lines$/,
+    );
     screen.resize(80, 24);
     await screen.waitFor(table(whole));
     for (const id of ['a', 'b', 'c', 'd']) runs[id] = aFinishedRun();
