@@ -28,7 +28,7 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
 /** The columns that are left for each other column beside an optional one, and for a last one, which may be prose. */
-const ENOUGH_WIDTH = 22;
+export const ENOUGH_WIDTH = 22;
 
 /** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
 export function layOutTable<Row>(

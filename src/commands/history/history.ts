@@ -25,7 +25,7 @@ import {
   wordPaint,
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
-import { type Column, layOutTable, runName } from '../../view/table.js';
+import { type Column, ENOUGH_WIDTH, layOutTable, runName } from '../../view/table.js';
 import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
@@ -219,8 +219,8 @@ function rowsText({ rows, ended }: PastRun, width: number): string {
   const rest = Object.entries(others)
     .map(([word, count]) => `, ${formatCount(count)} ${word}`)
     .join('');
-  // With half of what the other columns leave, or what each column has (ENOUGH_WIDTH), the table does not cut it.
-  const room = width < 60 ? 0 : Math.max(22, width / 2 - 20) - text.length;
+  // With half of what the other columns leave, or what each column has, the table does not cut it.
+  const room = width < 60 ? 0 : Math.max(ENOUGH_WIDTH, width / 2 - 20) - text.length;
   if (rest.length <= room) return text + rest;
   const kept = rest.slice(0, rest.lastIndexOf(', ', room - ', …'.length));
   return text + kept + (kept && ', …');
