@@ -22,7 +22,7 @@ import { openTrusted } from '../platform/ownership.js';
 import { throwAsUsageError } from '../platform/system-error.js';
 import { outputOf } from '../service/run.js';
 import { compactJson } from '../text/json/format-json.js';
-import { formatDuration } from '../text/quantity.js';
+import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { type Report, throwForFolder } from './destination.js';
 
@@ -45,7 +45,7 @@ function renderTableRow(reported: Outcome): string {
     names.join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
     wordOf(state),
-    durationMs === undefined ? '' : formatDuration(durationMs),
+    durationMs === undefined ? '' : formatElapsed(durationMs),
     escapeMarkdown(failingStepOf(reported)),
     [...problemLines(reported), ...requestLines(reported)].map(escapeMarkdown).join('<br>'),
   ];

@@ -67,6 +67,11 @@ export function formatDuration(ms: number): string {
   return formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
+/** Formats the time that something took, in whole seconds, as polls see no more of a run: `850ms`, `4s`, `2m 5s`. */
+export function formatElapsed(ms: number): string {
+  return formatDuration(ms < 1_000 ? ms : Math.floor(ms / 1_000) * 1_000).replace('.0', '');
+}
+
 function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }

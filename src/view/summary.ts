@@ -3,7 +3,7 @@
 import type { PastRun } from '../history/history.js';
 import { countWords, type Outcome, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatDuration, formatUtc, parseTime } from '../text/quantity.js';
+import { formatElapsed, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
 import { type Layout, type Style, statusPaint } from './presentation.js';
@@ -51,14 +51,13 @@ export function ageText(time = '', now: number): string | undefined {
   const age = now - parseTime(time);
   if (!(age >= -MAX_AHEAD)) return undefined;
   if (age < 1_000) return 'now';
-  const [largest] = formatDuration(Math.floor(age / 1_000) * 1_000).split(' ');
-  return largest?.replace('.0', '');
+  return formatElapsed(age).split(' ')[0];
 }
 
 /** Returns how long a run took; undefined where no command saw it end. */
 export function durationText({ triggered = '', ended = '' }: Partial<PastRun> = {}): string | undefined {
   const duration = parseTime(ended) - parseTime(triggered);
-  return duration >= 0 ? formatDuration(duration) : undefined;
+  return duration >= 0 ? formatElapsed(duration) : undefined;
 }
 
 /** The order in which statuses are counted; others come last. */

@@ -5,7 +5,7 @@ import type { Facts } from '../errors.js';
 import type { PastRun } from '../history/history.js';
 import { failureText, stepsOf, withoutTable } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatDuration } from '../text/quantity.js';
+import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid } from '../text/url.js';
@@ -162,7 +162,7 @@ export function layOutRuns(
     {
       header: 'DURATION',
       text: ({ past, run, durationMs }) =>
-        durationMs === undefined ? (durationText(run && past) ?? '') : formatDuration(durationMs),
+        durationMs === undefined ? (durationText(run && past) ?? '') : formatElapsed(durationMs),
       isOptional: true,
     },
     {

@@ -110,7 +110,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="running" ',
     outcome: 'running',
-    message: 'still RUNNING (1 of 4 steps) after 6.0s; the run continues',
+    message: 'still RUNNING (1 of 4 steps) after 6s; the run continues',
   },
   {
     name: 'Ctrl-C while it is watched',
@@ -239,7 +239,7 @@ describe('--report: every way to end is in every report', () => {
       expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
       expect(shown.outcome).toBe(ending.outcome);
       // The duration has its own column.
-      expect(shown.message).toContain(message.replace(/ \(1 of 4 steps\) after 6\.0s/, ''));
+      expect(shown.message).toContain(message.replace(/ \(1 of 4 steps\) after 6s/, ''));
       expect(reported.html).toContain(`: ${ending.outcome}</h1>`);
 
       const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];
@@ -281,7 +281,7 @@ describe('--report: every way to end is in every report', () => {
     expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
     expect(junit).toContain('<testcase name="w" classname="w" time="4.000"/>');
     expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
-    expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'finished', '4.0s', '', '']]);
+    expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'finished', '4s', '', '']]);
   });
 
   test('--report junit: the time of the suite is that of the whole command, whenever its runs began', async () => {

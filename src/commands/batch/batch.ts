@@ -10,7 +10,7 @@ import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { createLog, type Log, stdoutSink } from '../../runs/log/log.js';
 import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
-import { formatDuration, pluralize } from '../../text/quantity.js';
+import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -180,7 +180,7 @@ async function sendRows(
   const hasRows = failure === undefined || log.rows.known > 0;
   const fact = isContinued
     ? `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`
-    : `took ${formatDuration(context.clock.monotonic() - started)}`;
+    : `took ${formatElapsed(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
     const shown = log.rows.known === 0 ? summary : { ...summary, fact };
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));

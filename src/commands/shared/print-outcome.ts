@@ -11,7 +11,7 @@ import {
   stillText,
 } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatDuration, parseDuration } from '../../text/quantity.js';
+import { formatElapsed, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, isCopyable, toArgs } from '../../text/shell-quote.js';
 import type { Reporter } from '../../view/reporter.js';
@@ -131,7 +131,7 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
   const facts =
     durationMs === undefined
       ? [`run ${sanitize(run.id)}`, stepsText(run), version].filter(Boolean).join(', ')
-      : `${stepsText(run)} in ${formatDuration(durationMs)}`.trim();
+      : `${stepsText(run)} in ${formatElapsed(durationMs)}`.trim();
   const { quiet, style } = reporter;
   if (run.status === 'FINISHED') {
     if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);

@@ -9,7 +9,7 @@ import { createFileNames, type SaveFolder } from '../../output-documents/save-fo
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
-import { formatDuration } from '../../text/quantity.js';
+import { formatElapsed } from '../../text/quantity.js';
 import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
@@ -88,7 +88,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
     const isTimedOut = interruption.received === undefined && runs.some(({ state }) => state === 'running');
-    const watched = `${isTimedOut ? 'stopped after' : 'watched for'} ${formatDuration(service.clock.monotonic() - started)}`;
+    const watched = `${isTimedOut ? 'stopped after' : 'watched for'} ${formatElapsed(service.clock.monotonic() - started)}`;
     if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; ${watched}`]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);

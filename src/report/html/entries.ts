@@ -14,7 +14,7 @@ import { hasEndedStatus } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
-import { formatDuration } from '../../text/quantity.js';
+import { formatElapsed } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { escapeUnencodable } from '../markup.js';
@@ -60,7 +60,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     /** Milliseconds; undefined if the end of the run was not observed. */
     duration: isTimed ? Math.round(durationMs) : undefined,
     /** The same for people; empty where there is no run. */
-    words: isTimed ? formatDuration(durationMs) : id && 'not observed',
+    words: isTimed ? formatElapsed(durationMs) : id && 'not observed',
     step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
     message: withoutLabel(message, name && sanitize(name)),

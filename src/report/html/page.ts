@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
 import { tableOf } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
-import { formatCount, formatDuration, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
+import { formatCount, formatElapsed, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
@@ -137,7 +137,7 @@ function renderHeader(
     .join('');
   return markup`<header>
 <h1>${headline}</h1>
-<p class="note">Began <time datetime="${formatIso(startedAt)}">${formatUtc(startedAt)}</time>, last change ${formatDuration(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
+<p class="note">Began <time datetime="${formatIso(startedAt)}">${formatUtc(startedAt)}</time>, last change ${formatElapsed(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
 </header>
 `;
 }
@@ -155,7 +155,7 @@ function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Mar
   );
   const shares = { 'Median duration': 0.5, '95th percentile': 0.95, Longest: 1 };
   const times = Object.entries(shares).map(([name, share]) =>
-    renderFigure(name, formatDuration(percentile(share))),
+    renderFigure(name, formatElapsed(percentile(share))),
   );
   return markup`<section aria-label="Figures">
 ${renderShares(counts, entries.length)}

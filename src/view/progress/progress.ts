@@ -13,7 +13,7 @@ import {
 } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatDuration, pluralize } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatElapsed, pluralize } from '../../text/quantity.js';
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
@@ -396,9 +396,9 @@ export function drawBar(share: number | undefined, width = 12): string {
   return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 
-/** Returns `12s` or `2m 5s`, without fractions, which would flicker. */
+/** Returns `12s` or `2m 5s`, without milliseconds, which would flicker. */
 function wholeSeconds(ms: number): string {
-  return formatDuration(Math.max(1_000, Math.floor(ms / 1_000) * 1_000)).replace('.0', '');
+  return formatElapsed(Math.max(1_000, ms));
 }
 
 /** Interval of the lines that show no change (ms). */

@@ -30,7 +30,7 @@ describe('batch: rows and tables', () => {
       event === 'accepted' ? [`Run ${id} (rows.jsonl:${row})`] : [],
     );
     expect(stderr.split('\n').slice(0, 3).sort()).toEqual(
-      [first, second, '2 rows: 2 finished; took 4.0s'].sort(),
+      [first, second, '2 rows: 2 finished; took 4s'].sort(),
     );
   });
 

@@ -428,7 +428,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const first = await wfr(BATCH_ARGS, { cwd });
     expect(first.exitCode).toBe(3);
     expect(first.stderr).toContain(
-      '2 rows: 1 finished, 1 invalid; took 4.0s\n  1 invalid: rows.jsonl:2: not JSON',
+      '2 rows: 1 finished, 1 invalid; took 4s\n  1 invalid: rows.jsonl:2: not JSON',
     );
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);

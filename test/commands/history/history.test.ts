@@ -146,7 +146,7 @@ describe('history: recording and listing runs', () => {
     const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
-    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed 2.0s 2s');
+    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed 2s 2s');
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
@@ -305,7 +305,7 @@ describe('history: recording and listing runs', () => {
     expect((await wfr('status', unwatched.trim())).stdout).toContain(
       '\nduration   not known (not watched to the end)\n',
     );
-    expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2\.0s\n/);
+    expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2s\n/);
     const times = async (...args: string[]) =>
       (await wfr(...args)).stdout
         .trimEnd()
@@ -314,15 +314,15 @@ describe('history: recording and listing runs', () => {
         .map((line) => line.split(/ {2,}/).slice(-2).join(' '));
     expect(await times('history')).toEqual([
       'DURATION AGE',
-      '2.0s 2s',
+      '2s 2s',
       'failing v1 2s',
-      '2.0s 4s',
-      '2.0s 6s',
-      '2.0s 8s',
+      '2s 4s',
+      '2s 6s',
+      '2s 8s',
     ]);
     expect(await times('status', watched.trim(), unwatched.trim())).toEqual([
       'DURATION AGE',
-      '2.0s 4s',
+      '2s 4s',
       'failing v1 2s',
     ]);
   });

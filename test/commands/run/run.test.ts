@@ -54,7 +54,7 @@ describe('run: in the sandbox', () => {
       '2026-01-02T03:04:05Z PENDING  0 of 4 steps',
       '2026-01-02T03:04:07Z RUNNING  1 of 4 steps',
       '2026-01-02T03:04:09Z FINISHED  4 of 4 steps',
-      'Finished: 4 of 4 steps in 4.0s',
+      'Finished: 4 of 4 steps in 4s',
     ]);
   });
 
@@ -87,7 +87,7 @@ describe('run: in the sandbox', () => {
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
     expect(result.exitCode).toBe(8);
     expect(result.stdout).toBe('');
-    expect(result.stderr).toMatch(/RUNNING \(1 of 10 steps\) after 7\.0s; the run continues\.\n/);
+    expect(result.stderr).toMatch(/RUNNING \(1 of 10 steps\) after 7s; the run continues\.\n/);
     expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
     // The last sleep is limited to the remaining time.
     expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);

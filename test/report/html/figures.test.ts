@@ -45,8 +45,8 @@ describe('--report html: the durations', () => {
     const running = { ...endedAfter(9_000), state: 'running' as const, run: undefined };
     expect(durations([...runs, running])).toEqual([
       'Median duration 500ms',
-      '95th percentile 2.0s',
-      'Longest 3.0s',
+      '95th percentile 2s',
+      'Longest 3s',
     ]);
   });
 

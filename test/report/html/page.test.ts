@@ -37,7 +37,7 @@ describe('--report html', () => {
     expect(textOf(html, /<h1>(.*?)<\/h1>/)).toBe('2 of 6 runs finished');
     expect(textOf(html, /<title>(.*?)<\/title>/)).toBe('2 of 6 runs finished - wfr');
     expect(textOf(html, /<p class="note">(.*?)<\/p>/)).toMatch(
-      /^Began 2026-01-02 03:04:05 UTC , last change 4\.0s later; /,
+      /^Began 2026-01-02 03:04:05 UTC , last change 4s later; /,
     );
     expect(textOf(html, /<dl class="figures">(.*?)<\/dl>/s)).toBe('finished 2 failed 3 running 1');
   });

@@ -150,7 +150,7 @@ order-1        FINISHED  4/4    v1                              26s
     const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
     expect(stderr).toMatch(/Z missing {2}not found\n/);
     expect(stderr).toMatch(
-      /\n2 runs: 1 FINISHED, 1 not found; watched for 6\.0s\nwfr: error: the service has no run missing/,
+      /\n2 runs: 1 FINISHED, 1 not found; watched for 6s\nwfr: error: the service has no run missing/,
     );
   });
 
