@@ -28,13 +28,17 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
 /** The columns that are left for each other column beside an optional one, and for a last one, which may be prose. */
-export const ENOUGH_WIDTH = 22;
+const ENOUGH_WIDTH = 22;
 
-/** Returns a line for the header and for each row. Empty columns are left out; wider than `width`, others are, then cells are cut. */
+/**
+ * Returns a line for the header, and for each row a line, with what `below` says of it wrapped below. Empty columns are left
+ * out; wider than `width`, others are, then cells are cut.
+ */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width }: Pick<Layout, 'style' | 'width'>,
+  below: (row: Row) => string = () => '',
 ): string[] {
   const shown = fitColumns(
     columns
@@ -53,7 +57,13 @@ export function layOutTable<Row>(
   };
   return [
     line(({ header }) => ({ text: header, paint: style.bold })),
-    ...rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
+    ...rows.flatMap((row) => [
+      line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) })),
+      ...wrapLines(
+        [`  ${below(row)}`].filter((text) => text.trim()),
+        width,
+      ),
+    ]),
   ];
 }
 
@@ -171,10 +181,5 @@ export function layOutRuns(
       isOptional: true,
     },
   ];
-  const [header = '', ...lines] = layOutTable(runs, columns, { style, width });
-  const withReasons = lines.flatMap((line, index) => {
-    const reason = failureText(runs[index]?.run?.error);
-    return reason === '' ? [line] : [line, ...wrapLines([`  ${cell(reason)}`], width)];
-  });
-  return [header, ...withReasons];
+  return layOutTable(runs, columns, { style, width }, ({ run }) => cell(failureText(run?.error)));
 }

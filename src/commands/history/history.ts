@@ -10,9 +10,10 @@ import type { Context } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import { formatCount, pluralize } from '../../text/quantity.js';
+import { pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
+import { countsLine } from '../../view/batch-summary.js';
 import {
   decidePresentation,
   type Layout,
@@ -25,7 +26,7 @@ import {
   wordPaint,
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
-import { type Column, ENOUGH_WIDTH, layOutTable, runName } from '../../view/table.js';
+import { type Column, layOutTable, runName } from '../../view/table.js';
 import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
@@ -189,11 +190,6 @@ function formatRuns(
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     {
-      header: 'ROWS',
-      text: (run) => cell(rowsText(run, room || Number.POSITIVE_INFINITY)),
-      isOptional: true,
-    },
-    {
       header: 'DURATION',
       text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
       isOptional: true,
@@ -203,27 +199,19 @@ function formatRuns(
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  return `${layOutTable(runs, columns, layout).join('\n')}\n`;
+  return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run))).join('\n')}\n`;
 }
 
-/**
- * Returns how many rows of a batch have finished, of how many, and how many of those that were begun have each other state, as
- * far as a window of `width` columns has room; the rows of one that runs are counted alone.
- */
-function rowsText({ rows, ended }: PastRun, width: number): string {
+/** Returns how many rows of a batch are in each state; the rows of one that runs are counted alone. */
+function rowsText({ rows, ended }: PastRun): string {
   if (rows === undefined) return '';
-  const { finished = 0, waiting: _, ...others } = rows;
-  const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
-  if (!ended) return pluralize(total, 'row');
-  const text = `${formatCount(finished)}/${formatCount(total)}`;
-  const rest = Object.entries(others)
-    .map(([word, count]) => `, ${formatCount(count)} ${word}`)
-    .join('');
-  // With half of what the other columns leave, or what each column has, the table does not cut it.
-  const room = width < 60 ? 0 : Math.max(ENOUGH_WIDTH, width / 2 - 20) - text.length;
-  if (rest.length <= room) return text + rest;
-  const kept = rest.slice(0, rest.lastIndexOf(', ', room - ', …'.length));
-  return text + kept + (kept && ', …');
+  const counts = Object.entries(rows);
+  return ended
+    ? countsLine({ counts, isRead: true }, PLAIN)
+    : pluralize(
+        counts.reduce((sum, [, count]) => sum + count, 0),
+        'row',
+      );
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

@@ -128,7 +128,7 @@ describe('history: recording and listing runs', () => {
     expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
   });
 
-  /** Returns a batch of two rows that fail, and the line that the history has of the latest one. */
+  /** Returns a batch of two rows that fail, and what the history lists of the latest one. */
   async function startHistoryBatch() {
     const { env, clock, file } = await startHistorySandbox();
     const cwd = folderWith({ 'rows.csv': 'customer\nACME\nInitech\n', 'other/x': '' });
@@ -136,8 +136,8 @@ describe('history: recording and listing runs', () => {
     const batch = (...flags: string[]) => wfr('batch', FAILING, '--rows', 'rows.csv', ...flags);
     const latest = async () => {
       const { stdout } = await wfr('history', '-n', '1');
-      const [, id = '', line = ''] = /\n([0-9a-f]{8}) +(.*)\n$/.exec(stdout) ?? [];
-      return { id, line: line.replace(/ +/g, ' ') };
+      const [, id = '', line = ''] = /\n([0-9a-f]{8}) +(.*)\n$/s.exec(stdout) ?? [];
+      return { id, line: line.replace(/\s+/g, ' ') };
     };
     return { env, clock, cwd, file, wfr, batch, latest };
   }
@@ -146,18 +146,18 @@ describe('history: recording and listing runs', () => {
     const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
-    expect(first.line).toBe('STOPPED failing v1: rows.csv 0/2, 1 failed 2s 2s');
+    expect(first.line).toBe('STOPPED failing v1: rows.csv 2s 2s 2 rows: 1 failed, 1 waiting');
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
       // The time of the second command is not that of the batch.
-      line: 'FAILED failing v1: rows.csv 0/2, 2 failed 2s',
+      line: 'FAILED failing v1: rows.csv 2s 2 rows: 2 failed',
     });
     writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME\n');
     await batch('--results', 'a.jsonl');
-    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1, 1 failed /);
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv \S+ 1 row: 1 failed$/);
     await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
-    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv 0\/1, 1 rejected \S+ now$/);
+    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv \S+ now 1 row: 1 rejected$/);
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
@@ -166,7 +166,7 @@ describe('history: recording and listing runs', () => {
     const { cwd, batch, latest } = await startHistoryBatch();
     appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });
     expect((await batch('--results', 'a.jsonl')).stderr).toContain('2 rows: 2 failed; took 12s\n');
-    expect((await latest()).line).toMatch(/ 0\/2, 2 failed 12s /);
+    expect((await latest()).line).toMatch(/ 12s 12s 2 rows: 2 failed$/);
   });
 
   test('history: the last status of a row is the latest that any command has seen', async () => {
@@ -218,8 +218,8 @@ describe('history: recording and listing runs', () => {
     const args = ['batch', FAILING, '--rows', 'rows.csv', '--label', 'customer', '--rate', '0'];
     const onOutput = (text: string) => text.includes('(900 x') && release();
     await runCli(args, { env, clock, cwd, onOutput });
-    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0\/1,500, 1,500 failed /);
-    expect((await wfr('history')).stdout.split('\n')).toHaveLength(4);
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv .* 1,500 rows: 1,500 failed$/);
+    expect((await wfr('history')).stdout.split('\n')).toHaveLength(5);
     const last = (await wfr('history', '-o', 'id')).stdout.split('\n')[0];
     expect(last).not.toBe(alone.trim());
     expect((await wfr('status', '-o', 'id', '@last')).stdout.trim()).toBe(last);
@@ -234,7 +234,7 @@ describe('history: recording and listing runs', () => {
     const cwd = folderWith({ 'scans/a.pdf': '%PDF-1.7 a', 'scans/b.pdf': '%PDF-1.7 b' });
     for (const files of ['scans', 'scans/*.pdf'])
       await runCli(['batch', INVOICE, '--each', 'invoice', files, '-i', 'customer=A'], { env, clock, cwd });
-    expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ 2\/2 /);
+    expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ .* 2 rows: 2 finished$/);
   });
 
   test('results: the id of a batch in the history stands for its results file, in any folder', async () => {

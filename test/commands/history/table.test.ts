@@ -201,15 +201,12 @@ describe('history: the runs that are listed', () => {
       { ...ended, rows: { finished: 1_198, failed: 1, waiting: 1 } },
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS    NAME                 ROWS                   DURATION  AGE',
-      '40fa8c1e  FINISHED  invoice: rows.csv:2                                   now',
-      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m 30s    1m',
-      '10fa8c1e  FINISHED  invoice                                               2m',
+      'ID        STATUS    NAME                 DURATION  AGE',
+      '40fa8c1e  FINISHED  invoice: rows.csv:2            now',
+      'e0fa8c1e  STOPPED   invoice: rows.csv    1m 30s    1m',
+      '  1,200 rows: 1,198 finished, 1 failed, 1 waiting',
+      '10fa8c1e  FINISHED  invoice                        2m',
     ]);
-    const narrow = await history([], { stdoutTerminal: 76 });
-    expect(linesOf(stripVTControlCharacters(narrow.stdout))[2]).toBe(
-      'e0fa8c1e  STOPPED   invoice: rows.csv    1,198/1,200, 1 failed  1m',
-    );
     const { stderr } = await history(['--limit', '2']);
     expect(linesOf(stderr)).toEqual([
       '2 of 3 runs and batches; to list all, add --limit 3',
@@ -223,42 +220,38 @@ describe('history: the runs that are listed', () => {
     expect(await list('--status', 'Stopped')).toEqual([
       expect.stringMatching(/^ID /),
       expect.stringMatching(/^e0fa8c1e {2}STOPPED /),
+      expect.stringMatching(/^ {2}1,200 rows: /),
     ]);
     expect(await list('--status', 'invalid')).toEqual(['']);
     expect(await list('--workflow', OTHER)).toEqual(['']);
   });
 
   test.each([
-    [120, '52/60, 4 failed, 1 rejected, 3 invalid'],
-    [100, '52/60, 4 failed, 1 rejected, …'],
-    [80, '52/60, 4 failed, …'],
-    [59, '52/60'],
-    [40, '52/60'],
-  ])('in a window of %i columns, the states of rows are whole: %s', async (stdoutTerminal, text) => {
+    [120, '60 rows: 52 finished, 4 failed, 1 rejected, 3 invalid'],
+    [40, '60 rows: 52 finished, 4 failed, 1\n    rejected, 3 invalid'],
+  ])('in a window of %i columns, the states of rows are below the batch', async (stdoutTerminal, text) => {
     const rows = { finished: 52, failed: 4, rejected: 1, invalid: 3 };
-    const ended = { ...BATCH, ended: BATCH_END, rows };
     const elsewhere = { id: 'a', baseUrl: 'https://other.example.com/' };
-    const cells = async (label: string, ...others: Recorded[]) => {
-      const { history } = past([{ ...ended, label }, ...others]);
-      const { stdout } = await history([], { stdoutTerminal });
-      return /52\/60.*?(?= {2})/.exec(stripVTControlCharacters(stdout))?.[0];
-    };
-    expect(await cells('i120.csv')).toBe(text);
-    if (stdoutTerminal > 40) expect(await cells('customers of november 2026, corrected.csv')).toBe(text);
-    if (stdoutTerminal === 80) expect(await cells('i120.csv', elsewhere)).toBe('52/60');
+    const { history } = past([{ ...BATCH, ended: BATCH_END, rows }, elsewhere]);
+    const { stdout } = await history([], { stdoutTerminal });
+    expect(stripVTControlCharacters(stdout)).toMatch(/\ne0fa8c1e .*\n {2}60 rows/);
+    expect(stripVTControlCharacters(stdout)).toContain(`${text}\n`);
   });
 
-  test('a window of 80 columns shows the services of batches before their rows, and these before durations', async () => {
-    const rows = { finished: 1_199, failed: 1 };
-    const ended = { ...BATCH, ended: BATCH_END, label: 'november/customers.csv', rows };
+  test('a word for the state of rows that others wrote into the history is escaped', async () => {
+    const { stdout } = await past([{ ...BATCH, ended: BATCH_END, rows: { '\u001b[2J': 1 } }]).history();
+    expect(stdout).toContain('  1 row: 1 \\u001b[2J\n');
+  });
+
+  test('a window of 80 columns shows services before durations', async () => {
+    const ended = { ...BATCH, ended: BATCH_END, label: 'november/customers.csv' };
     const staging = { ...ended, id: uuid('f0fa8c1e'), baseUrl: 'https://staging.example.com/' };
     const { history } = past([ended, staging]);
     const headers = async (stdoutTerminal: number) => {
       const { stdout } = await history([], { stdoutTerminal });
       return linesOf(stripVTControlCharacters(stdout))[0]?.split(/ +/).join(' ');
     };
-    expect(await headers(120)).toBe('ID STATUS NAME SERVICE ROWS DURATION AGE');
-    expect(await headers(80)).toBe('ID STATUS NAME SERVICE ROWS AGE');
+    expect(await headers(120)).toBe('ID STATUS NAME SERVICE DURATION AGE');
     expect(await headers(72)).toBe('ID STATUS NAME SERVICE AGE');
     expect(await headers(40)).toBe('ID STATUS NAME AGE');
   });
@@ -271,9 +264,11 @@ describe('history: the runs that are listed', () => {
       running,
     ]);
     expect(await list()).toEqual([
-      'ID        STATUS   NAME                 ROWS        AGE',
-      'e0fa8c1e  RUNNING  invoice: rows.csv    1,200 rows  now',
-      'f0fa8c1e  RUNNING  f7a1c2d3…: rows.csv  1 row       now',
+      'ID        STATUS   NAME                 AGE',
+      'e0fa8c1e  RUNNING  invoice: rows.csv    now',
+      '  1,200 rows',
+      'f0fa8c1e  RUNNING  f7a1c2d3…: rows.csv  now',
+      '  1 row',
     ]);
   });
 
@@ -299,7 +294,7 @@ describe('history: the runs that are listed', () => {
       return (await list())[1];
     };
     expect(await touched(60_000)).toContain('e0fa8c1e  RUNNING  ');
-    expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  1,200 rows');
+    expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  now');
     rmSync(results);
     expect((await list())[1]).toContain('e0fa8c1e  STOPPED  ');
     const { results: _, ...onStdout } = BATCH;
