@@ -1,5 +1,5 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
-import { join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
@@ -127,7 +127,8 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const label = flags.rows ?? join(commonFolder(foldersOfPatterns(plan.patterns)), sep);
+  const folder = commonFolder(foldersOfPatterns(plan.patterns));
+  const label = flags.rows ?? join(folder === '.' ? basename(context.cwd) : folder, sep);
   const recorded = {
     ...{ id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href, workflow: plan.workflowId },
     ...{ inputs: [], label, results: file?.path, isContinued },

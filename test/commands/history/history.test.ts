@@ -229,12 +229,15 @@ describe('history: recording and listing runs', () => {
     expect(statSync(file).size).toBeLessThan(3 * 1024);
   });
 
-  test('history: a folder is named as it was written, and has its files as rows', async () => {
+  test('history: a folder is named as it was written, or else by its name, and has its files as rows', async () => {
     const { env, clock, latest } = await startHistoryBatch();
     const cwd = folderWith({ 'scans/a.pdf': '%PDF-1.7 a', 'scans/b.pdf': '%PDF-1.7 b' });
     for (const files of ['scans', 'scans/*.pdf'])
       await runCli(['batch', INVOICE, '--each', 'invoice', files, '-i', 'customer=A'], { env, clock, cwd });
     expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ .* 2 rows: 2 finished$/);
+    const inFolder = { env, clock, cwd: join(cwd, 'scans') };
+    await runCli(['batch', INVOICE, '--each', 'invoice', 'a.pdf', 'b.pdf', '-i', 'customer=B'], inFolder);
+    expect((await latest()).line).toContain(' invoice v3: scans/ ');
   });
 
   test('results: the id of a batch in the history stands for its results file, in any folder', async () => {
