@@ -21,7 +21,7 @@ export interface Column<Row> {
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
-  isCutAtStart?: boolean;
+  isCutAtStart?(row: Row): boolean;
 }
 
 const GAP = '  ';
@@ -46,19 +46,21 @@ export function layOutTable<Row>(
       .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width === 0 ? Number.POSITIVE_INFINITY : width,
   );
-  const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
+  const line = (row?: Row) => {
     const cells = shown.map((column, index) => {
-      const { text, paint = (plain: string) => plain } = cell(column);
-      const cut = cutText(text, column.width, column.isCutAtStart && !text.startsWith('line '));
+      const text = row === undefined ? column.header : column.text(row);
+      const paint = row === undefined ? style.bold : column.paint?.(row);
+      const atStart = row !== undefined && column.isCutAtStart?.(row) && !text.startsWith('line ');
+      const cut = cutText(text, column.width, atStart);
       const isLast = index === shown.length - 1;
-      return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
+      return (paint?.(cut) ?? cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
     return cells.join(GAP).trimEnd();
   };
   return [
-    line(({ header }) => ({ text: header, paint: style.bold })),
+    line(),
     ...rows.flatMap((row) => [
-      line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) })),
+      line(row),
       ...wrapLines(
         [`  ${below(row)}`].filter((text) => text.trim()),
         width,
@@ -167,7 +169,7 @@ export function layOutRuns(
         return cell(runName({ ...past, workflowName: workflow, version }, width));
       },
       isOptional: width < ROOM_FOR_NAME,
-      isCutAtStart: runs.some(({ past }) => past?.label),
+      isCutAtStart: ({ past }) => past?.label !== undefined,
     },
     {
       header: 'DURATION',

@@ -186,7 +186,7 @@ function formatRuns(
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
-      isCutAtStart: runs.some(({ label }) => label),
+      isCutAtStart: ({ label }) => label !== undefined,
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     {

@@ -148,7 +148,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
           ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
           isOptional: index === headers.length - 1,
-          isCutAtStart: index === 0 && !isShort,
+          isCutAtStart: () => index === 0 && !isShort,
         }),
       );
       return `${layOutTable(rows, columns, page).join('\n')}\n`;

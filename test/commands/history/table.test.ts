@@ -117,15 +117,22 @@ describe('history: the table', () => {
     ]);
   });
 
-  test('a narrow window keeps the service if there are several, then the end of the label', async () => {
+  test('a narrow window keeps the service if there are several, then the end of a label and the beginning of a workflow', async () => {
     const label = 'scans/2026/november/invoice-2026-11-05.pdf';
     const { history } = past([
       { id: 'a', label },
-      { id: 'b', baseUrl: 'https://other.example.com/' },
+      {
+        id: 'b',
+        baseUrl: 'https://other.example.com/',
+        workflow: OTHER,
+        version: 'purchase orders of november v12',
+      },
     ]);
     const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
     expect(stripVTControlCharacters(await shown(70))).toMatch(/NAME +SERVICE +AGE/);
-    expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +NAME.*\n.*\n.* {2}…\S*5\.pdf/);
+    expect(stripVTControlCharacters(await shown(40))).toMatch(
+      /^ID +STATUS +NAME.*\n.* {2}purchase .*… {2}.*\n.* {2}…\S*5\.pdf/,
+    );
   });
 
   test('a narrow window shows the label without the workflow', async () => {
