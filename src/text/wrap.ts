@@ -6,8 +6,11 @@ function shownLength(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 
-/** Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`: they are copied whole. */
-const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?) /;
+/**
+ * Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`, which are copied
+ * whole, nor after a count, such as `3 failed`, also in color.
+ */
+const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|(?:\b|m)\d+(?= [a-z])) /;
 
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is
