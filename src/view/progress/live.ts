@@ -3,7 +3,7 @@ import ora from 'ora';
 import type { Context } from '../../platform/context.js';
 import type { Presentation } from '../presentation.js';
 import { textWidth } from '../table.js';
-import { drawBar, fitLine, type Painter, type Progress } from './progress.js';
+import { drawBar, fitLines, type Painter, type Progress } from './progress.js';
 
 /** The columns of the spinner of a live line, and the space after it. */
 const INDENT = 2;
@@ -62,10 +62,7 @@ export function livePainter(
       done = share;
       return drawBar(share, width < WIDE ? 6 : 12);
     };
-    const above = progress
-      .lines(clock.monotonic(), bar)
-      .map((line) => fitLine(line, width))
-      .filter(Boolean);
+    const above = fitLines(progress.lines(clock.monotonic(), bar), width);
     // A command that is cut could not be pasted.
     const below = progress.below(width).filter((line) => textWidth(line) <= width);
     const lines = [...above, ...below];

@@ -282,13 +282,9 @@ export function showBatch(
       if (paced > 2 * wave) end = now + Math.ceil((total - done) / wave) * wave * (elapsed / paced);
     }
     const states: Group = [
-      // The first problem is the last to go, after the rows that run.
-      ...ended.map(([word, count], index): Part => {
-        const rank = word === wordOf('finished') ? 5 : 2 + index / 10;
-        return [countText(count, word), rank, 0, wordPaint(word, style)];
-      }),
-      [countText(running, 'running'), 1],
-      [countText(total - done - running, 'waiting'), 9],
+      ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),
+      [countText(running, 'running'), 0],
+      [countText(total - done - running, 'waiting'), 0],
     ];
     return [
       [
@@ -365,19 +361,22 @@ function estimateText(ms: number): string {
   return `~${wholeSeconds(Math.round(ms / step) * step)} left`;
 }
 
-/** Returns a line of at most `width` characters, with the parts that fit, those of the lowest rank first. */
-export function fitLine(groups: Line, width = Number.POSITIVE_INFINITY): string {
-  const shown = [0];
+/** Returns lines of at most `width` columns: each has the parts that fit, those of the lowest rank first, and wraps those of rank 0. */
+export function fitLines(lines: readonly Line[], width: number): string[] {
+  const texts = lines.map((line) => fitLine(line, width)).filter(Boolean);
+  return wrapLines(texts, width).map((text) => cutText(text, width));
+}
+
+function fitLine(groups: Line, width = Number.POSITIVE_INFINITY): string {
+  const shown: number[] = [];
   const lineOf = (show: (part: Part) => string) =>
     joinTexts(
       groups.map((parts) => joinTexts(parts.filter(([, rank]) => shown.includes(rank)).map(show), ', ')),
     );
   for (const [, rank] of groups.flat().sort(([, one], [, other]) => one - other)) {
     shown.push(rank);
-    if (lineOf(([text, , room = 0]) => text.padEnd(room)).length > width) shown.pop();
+    if (rank > 0 && lineOf(([text, , room = 0]) => text.padEnd(room)).length > width) shown.pop();
   }
-  const line = lineOf(([text]) => text);
-  if (line.length > width) return cutText(line, width);
   return lineOf(([text, , , paint]) => paint?.(text) ?? text);
 }
 

@@ -6,7 +6,7 @@ import { PLAIN } from '../../../src/view/presentation.js';
 import {
   type BatchCounts,
   drawBar,
-  fitLine,
+  fitLines,
   type Progress,
   type ProgressTools,
   showBatch,
@@ -33,12 +33,7 @@ function openAt0<T>(show: (tools: ProgressTools) => T) {
     },
   });
   const bar = (share: number | undefined) => drawBar(share);
-  const lineAt = (now: number, width: number) =>
-    progress
-      ?.lines(now, bar)
-      .map((line) => fitLine(line, width))
-      .filter(Boolean)
-      .join('\n') ?? '';
+  const lineAt = (now: number, width: number) => fitLines(progress?.lines(now, bar) ?? [], width).join('\n');
   return { opened, lineAt };
 }
 function uploadText(upload: Upload, width: number) {
@@ -207,15 +202,21 @@ describe('live line', () => {
     [
       60,
       '█░░░░░░░░░░░  1,204/9,000  1m, ~6m left  1,204/min',
-      '1,199 finished, 4 failed, 1 unknown, 50 running',
+      '1,199 finished, 4 failed, 1 unknown, 50 running,\n  7,746 waiting',
     ],
-    [59, '█░░░░░░░░░░░  1,204/9,000  1m, ~6m left', '1,199 finished, 4 failed, 1 unknown, 50 running'],
-    [45, '1,204/9,000  1m, ~6m left', '4 failed, 1 unknown, 50 running'],
-    [35, '1,204/9,000  1m, ~6m left', '4 failed, 1 unknown, 50 running'],
-    [34, '█░░░░░░░░░░░  1,204/9,000  1m', '4 failed, 1 unknown, 50 running'],
-    [30, '1,204/9,000  1m', '4 failed, 50 running'],
-    [19, '1,204/9,000', '50 running'],
-    [8, '1,204/9…', '4 failed'],
+    [
+      59,
+      '█░░░░░░░░░░░  1,204/9,000  1m, ~6m left',
+      '1,199 finished, 4 failed, 1 unknown, 50 running,\n  7,746 waiting',
+    ],
+    [35, '1,204/9,000  1m, ~6m left', '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting'],
+    [
+      34,
+      '█░░░░░░░░░░░  1,204/9,000  1m',
+      '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting',
+    ],
+    [19, '1,204/9,000', '1,199 finished, 4 …'],
+    [8, '1,204/9…', '1,199 f…'],
   ])('live line: a batch in %i columns is shown as %j, above %j', (width, progress, states) => {
     const ended = [
       ['finished', 1_199],
@@ -226,22 +227,15 @@ describe('live line', () => {
     expect(batchText(counts, 60_000, width)).toBe(`${progress}\n${states}`);
   });
 
-  test.each([
-    [42, '1 failed, 2 invalid, 1 rejected, 1 running'],
-    [40, '1 failed, 2 invalid, 1 running'],
-    [29, '1 failed, 1 running'],
-  ])('live line: in %i columns, outcomes that are problems go one by one: %j', (width, text) => {
+  test('live line: a count and its word stay in one line, also in color', () => {
+    const error = (text: string) => `\u001b[31m${text}\u001b[39m`;
     const ended = [
-      ['finished', 2],
-      ['failed', 1],
-      ['invalid', 2],
-      ['rejected', 1],
+      ['finished', 1e9],
+      ['failed', 4],
     ] as const;
-    const counts = { ended, running: 1, total: 12, paced: 3, wait: undefined };
-    expect(batchText(counts, 6_000, width).split('\n')).toEqual([
-      expect.stringMatching(/^.*6\/12 {2}6s/),
-      text,
-    ]);
+    const counts = { ended, running: 8, total: 2e9, paced: 9, wait: undefined };
+    const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, error } }, () => counts));
+    expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${error('4 failed')}, 8 running,\n`);
   });
 
   test.each([115, 75, 55, 35])(
@@ -304,8 +298,8 @@ describe('live line', () => {
   const BUSY = 'service busy (503): waiting 4s';
   test.each([
     [70, ['█░░░░░░░░░░░  3/30  12s', BUSY, '1 finished, 2 failed, 1 running, 26 waiting']],
-    [35, ['3/30  12s', BUSY, '1 finished, 2 failed, 1 running']],
-    [29, ['3/30  12s', 'service busy (503): waiting …', '2 failed, 1 running']],
+    [35, ['3/30  12s', BUSY, '1 finished, 2 failed, 1 running,', '  26 waiting']],
+    [29, ['3/30  12s', 'service busy (503): waiting …', '1 finished, 2 failed, 1 runn…']],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, lines) => {
     const counts = {
       ended: [
