@@ -137,7 +137,7 @@ function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
     const actual = isMalformed ? `; ${found.problem}` : `, found ${nounOf(found.type)}`;
     return [{ name, message: `must be ${nounOf(type)}${actual}`, mistyped: { parameter, found } }];
   }
-  const mediaType = found.type === 'document' && type === 'document' ? found.mediaType : undefined;
+  const mediaType = found.type === 'document' ? found.mediaType : undefined;
   if (mediaType === undefined || accept === undefined || isAccepted(mediaType, accept)) return [];
   return [{ name, message: `must be ${accept.join(' or ')}, found ${mediaType}` }];
 }

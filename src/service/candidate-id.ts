@@ -87,7 +87,7 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
       if (token === 'key') names[depth] = decodeStart(body.subarray(start, end), MAX_LENGTH);
       if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
-      const isOfRun = depth === 1 || (depth === 2 && WRAPPERS.has(names[1] ?? ''));
+      const isOfRun = depth === 1 || WRAPPERS.has(names[1] ?? '');
       if (rank < 0 || !isOfRun) continue;
       // Truncation may have removed digits of a number.
       if (token === 'number' && end === body.length) continue;
