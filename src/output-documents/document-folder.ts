@@ -152,9 +152,10 @@ function findDocuments(json: Uint8Array, limit: number) {
       // Millions of other strings must not be decoded.
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(json.subarray(start, end));
+      if (uri === undefined) continue;
       if (uri === 'invalid') found.invalid++;
-      else if (uri !== undefined && found.documents.length === limit) found.omitted++;
-      else if (uri !== undefined) {
+      else if (found.documents.length === limit) found.omitted++;
+      else {
         const jsonPath = place.slice(0, depth).map(toSegment);
         found.documents.push({ start, end, jsonPath, ...uri });
       }

@@ -96,7 +96,7 @@ function renderRuns(entries: readonly Entry[], counts: readonly Count[], common:
     ([, , member]) =>
       !(member in common) &&
       !(isBatch && member === 'id') &&
-      entries.some((entry) => entry[member] !== '' && entry[member] !== undefined),
+      entries.some((entry) => (entry[member] ?? '') !== ''),
   );
   // The label of a row has its number.
   const first = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
