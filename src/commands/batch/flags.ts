@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW } from '../shared/flags.js';
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -18,7 +18,7 @@ Examples:
   define(command) {
     command
       .description('Trigger a run for each row of a table or each file, and wait for them to end.')
-      .argument('<workflow>', 'UUID, URL or configured name of the workflow')
+      .argument(...WORKFLOW)
       .argument('[file...]', 'the files of --each, or patterns')
       .optionsGroup('Rows:')
       .addOption(common('--rows <file|->', 'read a table: JSON Lines, or CSV with a header'))
@@ -61,7 +61,7 @@ Examples:
   async run(command, context) {
     const { batch } = await import('./batch.js');
     const [workflow = '', ...files] = command.args;
-    const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
+    const args = (command.parent as Command & { rawArgs?: readonly string[] }).rawArgs ?? [];
     return batch(workflow, files, rawFlags(command), args, context);
   },
 };

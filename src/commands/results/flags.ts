@@ -17,12 +17,10 @@ Examples:
   define(command) {
     command
       .description('Join and summarize the results files of batches, and check that they are complete.')
-      .argument('<file...>', 'results files of wfr batch, or ids of batches in the history')
+      .argument('<file...>', 'results files of wfr batch, or ids of batches in the history');
+    addFlags(command, 'outputOfRows');
+    command
       .optionsGroup('Output:')
-      .addOption(
-        common('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)'),
-      )
-      .option('--json', 'same as --output json')
       .addOption(
         common('--get <pointer>', 'print this value of each output, such as /total; repeatable').argParser(
           collect,

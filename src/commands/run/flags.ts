@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { InvalidArgumentError, Option } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -26,7 +26,7 @@ Examples:
   define(command) {
     command
       .description('Trigger a run of a workflow, wait for it to end, and print its output.')
-      .argument('<workflow>', 'UUID, URL or configured name of the workflow')
+      .argument(...WORKFLOW)
       .argument(
         '[input...]',
         'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile; see wfr help inputs',

@@ -10,6 +10,13 @@ export const TOPIC_NAMES = ['inputs', 'exit-codes', 'environment'] as const;
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
 
+/** The arguments that two commands have: their names, and their help. */
+export const WORKFLOW = ['<workflow>', 'UUID, URL or configured name of the workflow'] as const;
+export const RUN_IDS = [
+  '<run-id...>',
+  'ids that wfr run printed, their first 4 or more characters, or @last',
+] as const;
+
 /** The last heading of `--help`. */
 export const ADVANCED_GROUP = 'Advanced:';
 
@@ -58,6 +65,13 @@ function workflowIdField(): Option {
   );
 }
 
+function outputFlags(formats: string): Option[] {
+  return [
+    common('-o, --output <format>', `format of stdout: ${formats} (default: text)`),
+    new Option('--json', 'same as --output json'),
+  ];
+}
+
 /** The headings in `--help`. */
 const HEADINGS: Partial<Record<string, string>> = {
   profile: 'Service:',
@@ -89,10 +103,8 @@ const SHARED_FLAGS = {
       'stop waiting after this long; the run continues; 0 polls once (default: no limit)',
     ),
   ],
-  output: () => [
-    common('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
-    new Option('--json', 'same as --output json'),
-  ],
+  output: () => outputFlags('text, json, jsonl or id'),
+  outputOfRows: () => outputFlags('text, json, jsonl, csv or id'),
   /** Of commands that print one run. */
   get: () => [common('--get <pointer>', 'print one value of the output, such as /total')],
   /** Of commands with several runs. */

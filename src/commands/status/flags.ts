@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr status`. */
-import { addFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, RUN_IDS, rawFlags } from '../shared/flags.js';
 
 export const STATUS: CommandEntry = {
   name: 'status',
@@ -12,7 +12,7 @@ Examples:
   define(command) {
     command
       .description('Show the current state of runs, without waiting.')
-      .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last')
+      .argument(...RUN_IDS)
       .addOption(common('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running'));
     addFlags(command, 'output', 'get', 'service', 'messages');
   },

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr watch`. */
-import { addFlags, type CommandEntry, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, RUN_IDS, rawFlags } from '../shared/flags.js';
 
 export const WATCH: CommandEntry = {
   name: 'watch',
@@ -15,7 +15,7 @@ Examples:
   define(command) {
     command
       .description('Wait for existing runs to end, and print the output if there is one run.')
-      .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last');
+      .argument(...RUN_IDS);
     addFlags(
       command,
       'wait',
