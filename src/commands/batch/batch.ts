@@ -41,11 +41,7 @@ export function batch(
   return runCommand(flags, unplanned, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.
-    const planning = planBatch(workflow, paths, flags, command, context);
-    const plan = await interruption.raceWithSignal(planning).catch((error) => {
-      void planning.then((late) => late.close()).catch(() => {});
-      throw error;
-    });
+    const plan = await interruption.raceToOpen(planBatch(workflow, paths, flags, command, context));
     try {
       if (flags.check) return await interruption.raceWithSignal(checkRows(plan, context));
       // As the user wrote them, with a file in the folder of each pattern.
