@@ -113,19 +113,19 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
 const ROWS_AT_ONCE = 1_000;
 
 /**
- * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. With `isKept`, the
- * outputs of all rows are not in memory together although the outcomes are. Throws BatchFileError if a file has changed,
- * and the system's error.
+ * Yields how each row that was begun and is not gone stands, in table order, one at a time: a batch may have millions. With
+ * `withGone`, also those that are: another row may have the label of one. With `isKept`, the outputs of all rows are not in
+ * memory together although the outcomes are. Throws BatchFileError if a file has changed, and the system's error.
  */
 export async function* readOutcomes(
   joined: JoinedFiles,
-  { isKept = false } = {},
+  { isKept = false, withGone = false } = {},
 ): AsyncGenerator<Outcome, void, void> {
   const reader = openOutcomes(joined, isKept);
   try {
-    for (const [row] of joined.rows.entries()) {
+    for (const [row, state] of joined.rows.entries()) {
       if (row % ROWS_AT_ONCE === 0) await setImmediate();
-      yield reader.read(row);
+      if (withGone || state !== 'gone') yield reader.read(row);
     }
   } finally {
     reader.close();
@@ -154,8 +154,7 @@ export function openOutcomes({ rows, lines, fileOf }: JoinedFiles, isKept = fals
 /** Returns the outcomes of all rows of the table, for reports. */
 export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for await (const outcome of readOutcomes(joined, { isKept: true }))
-    if (outcome.state !== 'gone') outcomes.push(outcome);
+  for await (const outcome of readOutcomes(joined, { isKept: true })) outcomes.push(outcome);
   return outcomes;
 }
 

@@ -81,7 +81,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
     if (table === undefined) {
-      for await (const outcome of readOutcomes(joined)) yield toRow(outcome, []);
+      for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
     const rowOfLine = await rowsByLine(joined);
@@ -250,9 +250,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 /** Returns the row that the results have of each line of the table: their labels say where rows are, or were last. */
 async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
   const rows = new Map<number, number>();
-  for await (const { row = 0, label, state } of readOutcomes(joined)) {
+  for await (const { row = 0, label } of readOutcomes(joined)) {
     const [, line = row] = /:(\d+)(?: \(.*)?$/s.exec(label ?? '') ?? [];
-    if (state !== 'gone') rows.set(Number(line), row);
+    rows.set(Number(line), row);
   }
   return rows;
 }

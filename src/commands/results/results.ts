@@ -157,14 +157,9 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */
 const labelOf = ({ label, row }: Outcome) => label ?? `:${row}`;
 
-/** Yields the rows that are still in the table or folder: another one may have the label of a row that is gone. */
-async function* presentRows(joined: JoinedFiles) {
-  for await (const outcome of readOutcomes(joined)) if (outcome.state !== 'gone') yield outcome;
-}
-
 async function listLabels(joined: JoinedFiles): Promise<string[]> {
   const labels: string[] = [];
-  for await (const outcome of presentRows(joined)) labels.push(labelOf(outcome));
+  for await (const outcome of readOutcomes(joined)) labels.push(labelOf(outcome));
   return labels;
 }
 
@@ -175,7 +170,7 @@ async function saveRows(
   context: Context,
   signal: AbortSignal,
 ): Promise<Facts[]> {
-  for await (const outcome of presentRows(joined)) {
+  for await (const outcome of readOutcomes(joined)) {
     signal.throwIfAborted();
     const { run, row } = outcome;
     if (run?.status === 'FINISHED') await files.save(labelOf(outcome), row, run);
