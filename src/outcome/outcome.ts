@@ -6,6 +6,7 @@ import { type Facts, stateOfError } from '../errors.js';
 import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
 import { hasEndedStatus, isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatElapsed } from '../text/quantity.js';
+import { ROW_LABEL } from '../text/row-label.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
@@ -169,14 +170,11 @@ export function nameOf({ label, id, workflowId }: Outcome): string {
   return sanitize(label ?? id ?? workflowId ?? 'unknown');
 }
 
-/** Matches the name of the table at the start of a label, which ends with a line, or with a text in parentheses after it. */
-const TABLE = /^.*?:(?=\d+(?: \(.*\))?$)/s;
-
 /** Returns the table of a row by its label, such as `rows.csv:` of `rows.csv:12 (ACME)`; empty if it has none. */
-export const tableOf = (label: string) => TABLE.exec(label)?.[0] ?? '';
+export const tableOf = (label: string) => ROW_LABEL.exec(label)?.[0] ?? '';
 
 /** Returns the label of a row without its table, such as `line 12 (ACME)`; one without a table is left unchanged. */
-export const withoutTable = (label: string) => label.replace(TABLE, 'line ');
+export const withoutTable = (label: string) => label.replace(ROW_LABEL, 'line ');
 
 /** Returns the last known status, sanitized; empty if no run was seen. */
 export function statusOf({ run }: Pick<Outcome, 'run'>): string {

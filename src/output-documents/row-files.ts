@@ -3,11 +3,9 @@ import { hash } from 'node:crypto';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import type { Run } from '../service/run.js';
 import { formatJson } from '../text/json/format-json.js';
+import { ROW_LABEL } from '../text/row-label.js';
 import type { DocumentFolder } from './document-folder.js';
 import { type SaveFolder, toSafeName } from './save-folder.js';
-
-/** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
-const TABLE_LABEL = /^.*?:(\d+)(?: \((.*)\))?$/s;
 
 /**
  * Returns the names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files
@@ -15,14 +13,14 @@ const TABLE_LABEL = /^.*?:(\d+)(?: \((.*)\))?$/s;
  */
 export function nameRows(
   all: readonly string[],
-  files: readonly string[] = all.filter((label) => !TABLE_LABEL.test(label)),
+  files: readonly string[] = all.filter((label) => !ROW_LABEL.test(label)),
 ) {
   const base = commonFolder(files);
   const seen = new Set<string>();
   const ambiguous = new Set<string>();
 
   const wantedName = (label: string): string => {
-    const [, line, text = ''] = TABLE_LABEL.exec(label) ?? [];
+    const [, line, text = ''] = ROW_LABEL.exec(label) ?? [];
     // A text like the name of another row is none.
     if (line !== undefined) return toSafeName(text).replace(/^row-\d+$/i, '') || `row-${line}`;
     const segments = relative(base, label).split(/[\\/]/);
@@ -40,7 +38,7 @@ export function nameRows(
     /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
     nameOf(label: string, row: number | undefined): string {
       const name = wantedName(label);
-      const [, line] = TABLE_LABEL.exec(label) ?? [];
+      const [, line] = ROW_LABEL.exec(label) ?? [];
       const isAmbiguous = ambiguous.has(name.toLowerCase());
       if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
       return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;

@@ -3,7 +3,8 @@ import { TextDecoder } from 'node:util';
 import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
-import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
+import { rowLabel } from '../text/row-label.js';
+import { digestOf, type Row, type TableFile } from './row.js';
 
 /**
  * Matches what stands for bytes that are no text. In UTF-16 without a byte order mark, every other byte of most tables is

@@ -41,16 +41,6 @@ export interface TableFile {
   open(): Readable;
 }
 
-/** Characters of the text in a label. */
-const MAX_LABEL_TEXT = 60;
-
-/** Returns the label of a row of a table, with the text that people know it by, if there is one. */
-export function rowLabel(name: string, line: number, text = ''): string {
-  const shown = text.trim().replace(/\s+/g, ' ');
-  if (shown === '') return `${name}:${line}`;
-  return `${name}:${line} (${shown.length > MAX_LABEL_TEXT ? `${shown.slice(0, MAX_LABEL_TEXT)}…` : shown})`;
-}
-
 /** Hexadecimal digits of a digest. */
 const LENGTH = 32;
 

@@ -3,9 +3,10 @@ import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { asObject, parseJson } from '../text/json/json-file.js';
 import { parseMembers } from '../text/json/members.js';
+import { rowLabel } from '../text/row-label.js';
 import { isBlank, readLines, stripByteOrderMark } from '../text/utf8.js';
 import { csvColumns, csvRows, withDelimiter } from './csv.js';
-import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
+import { digestOf, type Row, type TableFile } from './row.js';
 
 /** Can be read more than once. */
 export interface Table {

@@ -8,6 +8,7 @@ import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
+import { ROW_LABEL } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
@@ -251,7 +252,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
   const rows = new Map<number, number>();
   for await (const { row = 0, label } of readOutcomes(joined)) {
-    const [, line = row] = /:(\d+)(?: \(.*)?$/s.exec(label ?? '') ?? [];
+    const [, line = row] = ROW_LABEL.exec(label ?? '') ?? [];
     rows.set(Number(line), row);
   }
   return rows;
