@@ -24,6 +24,7 @@ import { outputOf } from '../service/run.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
+import { joinChunks } from '../text/utf8.js';
 import { type Report, throwForFolder } from './destination.js';
 
 const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Message |
@@ -64,6 +65,8 @@ function escapeMarkdown(line: string): string {
 const MAX_ANNOTATIONS = 10;
 /** GitHub's limit for a job summary, and for a step output, in bytes. */
 const MAX_SIZE = 1024 * 1024;
+/** For a step output, GitHub counts two bytes a UTF-16 code unit. */
+const MAX_CHARACTERS = MAX_SIZE / 2;
 
 /** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
@@ -112,8 +115,9 @@ const renderStepOutputs: RenderText = ({ runs }, _size, warn) => {
   for (const [name, chunks] of Object.entries(outputs)) {
     // Random, so that no line of the value can equal it.
     const delimiter = `wfr-${randomUUID()}`;
-    const value = joinWithinLimit(chunks);
-    if (value !== undefined) text += `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
+    const value = joinChunks(chunks, MAX_CHARACTERS);
+    if (value.length <= MAX_CHARACTERS)
+      text += `${name}<<${delimiter}\n${value.replace(/\n$/, '')}\n${delimiter}\n`;
     else warn(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
   }
   return text;
@@ -127,17 +131,6 @@ function* outputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array>
     else if (isList) yield 'null';
   }
   if (isList) yield ']';
-}
-
-/** Joins the chunks without a final line feed; undefined over the limit. GitHub counts two bytes a UTF-16 code unit. */
-function joinWithinLimit(chunks: Iterable<string | Uint8Array>): string | undefined {
-  const decoder = new TextDecoder();
-  let text = '';
-  for (const chunk of chunks) {
-    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-    if (text.length * 2 > MAX_SIZE) return undefined;
-  }
-  return text.replace(/\n$/, '');
 }
 
 /** Returns the text for a file that already has `size` bytes, and warns of what it leaves out. */

@@ -68,3 +68,14 @@ export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
 export function latin1(bytes: Uint8Array): string {
   return bufferOf(bytes).toString('latin1');
 }
+
+/** Joins chunks of text (UTF-8), and stops behind the one with which it has more than `max` characters. */
+export function joinChunks(chunks: Iterable<string | Uint8Array>, max: number): string {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (const chunk of chunks) {
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    if (text.length > max) break;
+  }
+  return text;
+}

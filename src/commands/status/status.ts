@@ -7,6 +7,7 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
+import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
@@ -110,11 +111,7 @@ const MIN_PREVIEW = 20;
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
   const room = layout.width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, layout.width - LABEL_WIDTH);
-  let json = '';
-  for (const piece of run.status === 'FINISHED' ? compactJson(outputOf(run)) : []) {
-    json += piece.toString();
-    if (json.length > 2 * room) break;
-  }
+  const json = joinChunks(run.status === 'FINISHED' ? compactJson(outputOf(run)) : [], 2 * room);
   const characters = [...json.trimEnd()];
   const isCut = characters.length > room;
   const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;

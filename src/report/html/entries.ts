@@ -17,6 +17,7 @@ import { JsonScanner } from '../../text/json/scanner.js';
 import { formatElapsed } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
+import { joinChunks } from '../../text/utf8.js';
 import { escapeUnencodable } from '../markup.js';
 
 /** Every outcome, in the order of the page's lists; its tone is a CSS class, of which that of an invalid row is its own. */
@@ -113,7 +114,7 @@ export function* serializeEntries(
   yield `\n],\n${others.slice(1)}`;
 }
 
-/** Characters of an output that are shown. */
+/** Bytes of an output that are shown. */
 const MAX_OUTPUT = 64 * 1024;
 /** Bytes of a longer data URI that are shown. */
 const MAX_DATA_URI = 60;
@@ -121,13 +122,11 @@ const DATA_URI = Buffer.from('"data:');
 
 /** Returns the start of an output (JSON text in UTF-8); "…" marks a cut. */
 function excerptOutput(output: Uint8Array): string {
-  const decoder = new TextDecoder();
-  let text = '';
-  for (const chunk of formatJson(shortenDocuments(output))) {
-    text += decoder.decode(chunk.subarray(0, MAX_OUTPUT), { stream: true });
-    if (text.length > MAX_OUTPUT || chunk.length > MAX_OUTPUT) return `${text.slice(0, MAX_OUTPUT)}…`;
-  }
-  return text.trimEnd();
+  const text = joinChunks(formatJson(shortenDocuments(output)), MAX_OUTPUT);
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_OUTPUT) return text.trimEnd();
+  // Without the part of a character at the end.
+  return `${new TextDecoder().decode(bytes.subarray(0, MAX_OUTPUT), { stream: true })}…`;
 }
 
 /** Shortens the strings that are data URIs: their bytes tell a person nothing. */
