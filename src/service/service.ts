@@ -96,7 +96,8 @@ export async function sendRequest(
   });
   const { status, headers, durationMs, isRepaired } = response;
   const retryAfter = parseRetryAfter(headers, clock.now());
-  events.response(status, durationMs, requestIdOf(response));
+  const requestId = requestIdOf(response, url.pathname);
+  events.response(status, durationMs, requestId);
   const announcement = deprecationOf(headers);
   if (announcement !== '') events.deprecated(announcement);
   if (isRepaired) events.repaired();
@@ -111,7 +112,7 @@ export async function sendRequest(
       request,
       tokenSource: credentials.source,
       retryAfter,
-      requestId: requestIdOf(response, url.pathname),
+      requestId,
     });
   const isAccepted = status >= 200 && status <= 299;
   return { response, token, retryAfter, createError: isAccepted ? undefined : createError };

@@ -49,10 +49,13 @@ describe('request ids', () => {
 
   test('request ids: the instance of problem details is one, unless it is the path of the request', async () => {
     const problem = { 'content-type': 'application/problem+json' };
-    const args = ['run', 'w', '--json', ...FIELD];
-    const id = async (headers: Record<string, string>, instance: unknown) =>
-      errorData((await runAgainst(rejects(headers, { detail: 'no', instance }), args)).stderr).service
-        ?.requestId;
+    const args = ['run', 'w', '--json', '-v', ...FIELD];
+    const id = async (headers: Record<string, string>, instance: unknown) => {
+      const { stderr } = await runAgainst(rejects(headers, { detail: 'no', instance }), args);
+      const requestId = errorData(stderr).service?.requestId ?? null;
+      expect(/^< 400 \(.*\)(?:, request id (.*))?$/m.exec(stderr)?.[1] ?? null).toBe(requestId);
+      return requestId;
+    };
     expect(await id(problem, '/errors/4711')).toBe('/errors/4711');
     expect(await id(problem, '/runs')).toBe(null);
     expect(await id(problem, 4711)).toBe(null);
