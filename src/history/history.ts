@@ -64,6 +64,8 @@ export type History = ReturnType<typeof openHistory>;
 export function openHistory(context: Context) {
   const { clock, limits, secrets } = context;
   const log = findFolder(context);
+  /** Returns why an existing history is skipped: others could have planted it. */
+  const findRisk = async () => log && findFolderRisk(log.path, log.uid);
   /** Records that wait for the write before them: a batch has many at the same time. */
   const queues: Record<Files, object[]> = { history: [], 'history-rows': [] };
   /** The recorded runs, by `keyOf`, which are read once. */
@@ -75,6 +77,7 @@ export function openHistory(context: Context) {
     /** Undefined if no history is kept. */
     folder: log?.path,
     readAll,
+    findRisk,
 
     /**
      * Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background; a batch once
@@ -92,17 +95,17 @@ export function openHistory(context: Context) {
     },
 
     /**
-     * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: this process
-     * triggered it. With `isEnd`, it has ended just now.
+     * Records the status of a known run if it has changed, in the background. A run of a batch is not looked up: its results
+     * file knows it. With `isEnd`, it has ended just now.
      */
     recordStatus(
       { id, baseUrl, status: raw, batch }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'batch'>,
-      { isNew = false, isEnd = false } = {},
+      { isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
       const record = { id, baseUrl, status, ended };
-      if (isNew) return append(record, batch);
+      if (batch !== undefined) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
         return known && known.status !== status ? write(filesOf(known.batch), [record]) : undefined;
@@ -126,14 +129,11 @@ export function openHistory(context: Context) {
      * off, skipped, or cannot be read soon.
      */
     async servicesOf(id: string): Promise<string[] | undefined> {
-      const read = async () => (log && !(await findFolderRisk(log.path, log.uid)) ? readAll() : undefined);
+      const read = async () => (log && !(await findRisk()) ? readAll() : undefined);
       const known = await inTime(read(), undefined);
       const ids = [id, ...findByStart(id, known?.map((run) => run.id) ?? [])];
       return known?.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
-
-    /** Returns why an existing history is skipped: others could have planted it. */
-    findRisk: async () => log && findFolderRisk(log.path, log.uid),
   };
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */

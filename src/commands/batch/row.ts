@@ -171,7 +171,7 @@ export function rowRunner(
       // Another row may have taken the place and the name of one that is gone.
       if (!log.rows.isGone(number)) await files?.save(label, number, run);
       log.record({ event: 'ended', row: number, late, run });
-      history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isNew: true, isEnd: !late });
+      history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isEnd: !late });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
     const reason = error === undefined ? failureText(run?.error) : rowReason(error);
