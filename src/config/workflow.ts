@@ -21,7 +21,7 @@ const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Returns the workflows that a profile names; `parameters` is undefined if it does not declare them. */
 export function namedWorkflows(profile: Profile | undefined) {
   return Object.entries(profile?.settings.workflows ?? {}).map(([name, setting]) => {
-    const { id, parameters = undefined } = typeof setting === 'string' ? { id: setting } : setting;
+    const { id, parameters } = typeof setting === 'string' ? { id: setting } : setting;
     return { name, id, parameters: parameters && declare(parameters) };
   });
 }

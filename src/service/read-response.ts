@@ -94,7 +94,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
 
   /** Returns the start of the body without its coding, as far as it can be decoded. */
   const decodeStart = async () => {
-    const start = bytes.start(MAX_PART);
+    const start = bytes.start();
     const decoded = await decode(start, headers['content-encoding'], MAX_RESPONSE).catch(() => start);
     return decoded.subarray(0, MAX_PART);
   };
@@ -114,7 +114,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
 
   /** Returns what has arrived of a 2xx. */
   const received = (): ReceivedResponse | undefined =>
-    isAccepted() ? { status, headers, body: bytes.start(MAX_PART) } : undefined;
+    isAccepted() ? { status, headers, body: bytes.start() } : undefined;
 
   return {
     received,
@@ -233,6 +233,6 @@ function createBytes() {
     },
 
     /** Returns a copy of the first bytes, which does not keep all of them in memory. */
-    start: (length: number) => Buffer.from(all().subarray(0, length)),
+    start: () => Buffer.from(all().subarray(0, MAX_PART)),
   };
 }

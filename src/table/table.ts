@@ -87,7 +87,7 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
 /** Returns the members of a JSON object; none of an invalid one, which its outcome reports. */
 function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
   try {
-    const members = 'json' in inputs && inputs.json !== undefined ? parseMembers(inputs.json) : [];
+    const members = 'json' in inputs ? parseMembers(inputs.json) : [];
     return (members ?? []).map(({ name, value }) => [name, value]);
   } catch {
     return [];

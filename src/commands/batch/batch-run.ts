@@ -212,14 +212,15 @@ async function forEachConcurrent<T>(
     running--;
     wake();
   };
+  const untilDone = () => new Promise<void>((resolve) => (wake = resolve));
   try {
     for await (const item of items) {
       if (isStopped()) break;
       running++;
       void work(item).finally(done);
-      if (running >= limit) await new Promise<void>((resolve) => (wake = resolve));
+      if (running >= limit) await untilDone();
     }
   } finally {
-    while (running > 0) await new Promise<void>((resolve) => (wake = resolve));
+    while (running > 0) await untilDone();
   }
 }

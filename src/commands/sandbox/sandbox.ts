@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
-import { type Exit, ExitCode } from '../../exit-code.js';
+import { type Exit, ExitCode, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
@@ -168,9 +168,7 @@ async function runCommand(
     const end = await child.exited;
     if (isShown) await writeLine(ENDED, context);
     // Another signal as a shell reports it.
-    return typeof end === 'number' || end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP'
-      ? end
-      : 128 + constants.signals[end];
+    return typeof end === 'number' || end in SIGNAL_EXIT_CODES ? (end as Exit) : 128 + constants.signals[end];
   } finally {
     release();
   }
@@ -210,10 +208,6 @@ const PLACEHOLDER = '@scan.pdf';
 /** The document of the examples instead, where wfr's clone or package is the working folder. */
 const DOCUMENT = 'examples/invoice.pdf';
 
-function hasDocument(cwd: string): boolean {
-  return existsSync(join(cwd, DOCUMENT));
-}
-
 /** Returns short lines, because commands are copied whole from narrow windows. */
 function describeWorkflow(
   { id, versionName, steps, parameters = new Map(), failure }: Workflow,
@@ -231,7 +225,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(hasDocument(cwd) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command)}`,
+    `  ${bold(existsSync(join(cwd, DOCUMENT)) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command)}`,
     optional && `  optional: ${optional}`,
   ];
   return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');
