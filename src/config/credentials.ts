@@ -92,7 +92,10 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     maskArguments(location.command, context.secrets);
     return renewable(name, (signal) => runTokenCommand(location, context, signal), warnings);
   }
-  const read = () => readToken(location, context, warnings);
+  const read = async () => {
+    const text = location.kind === 'file' ? await readTokenFile(location, context, warnings) : location.token;
+    return checkToken(text, name, context.secrets);
+  };
   const token = await read();
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
@@ -115,16 +118,6 @@ export async function requireToken(
 ): Promise<void> {
   if (missing !== undefined) throw missing;
   await token(signal);
-}
-
-async function readToken(
-  location: Exclude<TokenLocation, { kind: 'command' }>,
-  context: Context,
-  warnings: string[],
-): Promise<string> {
-  const isFile = location.kind === 'file';
-  const token = isFile ? await readTokenFile(location, context, warnings) : location.token;
-  return checkToken(token, formatTokenSource(location), context.secrets);
 }
 
 /** Returns a token that can be read again from its source; `current` is the one that was read already. */

@@ -37,8 +37,7 @@ export function checkSchema(
   advise: Advise = () => undefined,
 ): JsonProblem[] {
   const { shorthand, items, required = [], properties = {}, additionalProperties, propertyNames } = schema;
-  if (shorthand !== undefined && typeOf(value) === shorthand.type)
-    return checkSchema(value, shorthand, path, advise);
+  if (typeOf(value) === shorthand?.type) return checkSchema(value, shorthand, path, advise);
   if (!isValid(value, schema)) {
     return [
       aboutValue(path, advise(lastName(path) ?? '', value, schema) ?? describeInvalid(value, schema, path)),
