@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr results`. */
-import { addFlags, type CommandEntry, collect, common, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, runWithFlags } from '../shared/flags.js';
 
 export const RESULTS: CommandEntry = {
   name: 'results',
@@ -33,8 +33,5 @@ Examples:
       .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
     addFlags(command, 'saveOutputs', 'saveDocuments', 'report');
   },
-  async run(command, context) {
-    const { results } = await import('./results.js');
-    return results(command.args, rawFlags(command), context);
-  },
+  run: runWithFlags(async () => (await import('./results.js')).results),
 };

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr sandbox`. */
-import { type CommandEntry, rawFlags } from '../shared/flags.js';
+import { type CommandEntry, runWithFlags } from '../shared/flags.js';
 
 export const SANDBOX: CommandEntry = {
   name: 'sandbox',
@@ -28,8 +28,5 @@ Examples:
       .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
       .passThroughOptions();
   },
-  async run(command, context) {
-    const { sandbox } = await import('./sandbox.js');
-    return sandbox(command.args, rawFlags(command), context);
-  },
+  run: runWithFlags(async () => (await import('./sandbox.js')).sandbox),
 };

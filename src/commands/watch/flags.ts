@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr watch`. */
-import { addFlags, type CommandEntry, RUN_IDS, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, RUN_IDS, runWithFlags } from '../shared/flags.js';
 
 export const WATCH: CommandEntry = {
   name: 'watch',
@@ -28,8 +28,5 @@ Examples:
       'messages',
     );
   },
-  async run(command, context) {
-    const { watch } = await import('./watch.js');
-    return watch(command.args, rawFlags(command), context);
-  },
+  run: runWithFlags(async () => (await import('./watch.js')).watch),
 };
