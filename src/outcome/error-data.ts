@@ -81,9 +81,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   const errors = [...describeWork(ending), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
   const joined =
-    only !== undefined && errors.length === 1 && only.exitCode === exitCode
-      ? only
-      : joinErrors(errors, outcomes.length, exitCode);
+    errors.length === 1 && only?.exitCode === exitCode ? only : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
   const failed = failedOf(outcomes);

@@ -200,7 +200,7 @@ export async function createRun(
   } catch (error) {
     if (!(error instanceof WfrError)) throw error;
     const { facts } = error;
-    if (requests > 0) facts.attempts ??= requests;
+    facts.attempts ??= requests;
     if (facts.runMayExist) {
       const inputs = trigger.inputs.map(({ name }) => name);
       const names = listFirst(inputs, MAX_NAMED_INPUTS).join(' ') || 'none';

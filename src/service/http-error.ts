@@ -43,7 +43,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   const { status, url, location, tokenSource, request, message = '' } = info;
   const isTrigger = 'workflowId' in request;
   const what = isTrigger ? 'the trigger' : 'the request';
-  if (status >= 300 && status <= 399)
+  if (status <= 399)
     return [
       `the service redirects ${what} to ${location ?? 'nowhere'} (${status}); wfr does not follow redirects`,
       info.isRunLocation

@@ -88,7 +88,7 @@ export function classify(
   if (invitesResend(failure, sendState, policy)) return 'not-triggered';
   const { status, isRunLocation = false } = failure.info;
   if (status === 408 || status >= 500) return sendState === 'complete' ? 'unknown' : 'not-triggered';
-  const mayLeadToRun = status === 303 || (status >= 300 && status <= 399 && isRunLocation);
+  const mayLeadToRun = status === 303 || (status <= 399 && isRunLocation);
   return mayLeadToRun && sendState === 'complete' ? 'unknown' : 'rejected';
 }
 

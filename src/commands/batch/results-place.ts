@@ -82,6 +82,6 @@ async function findOther(files: readonly string[], suffix: string): Promise<stri
 
 /** Returns whether a file may be a results file: what wfr has written is no row, although a pattern matches it. */
 export async function beginsAsLog(path: string): Promise<boolean> {
-  const start = await readStart(path).catch(() => undefined);
-  return start !== undefined && start.length > 0 && mayBeLog(start);
+  const start = await readStart(path).catch(() => Buffer.alloc(0));
+  return start.length > 0 && mayBeLog(start);
 }

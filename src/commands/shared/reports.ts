@@ -51,7 +51,7 @@ export function requestedReports(flags: ReportFlags, context: Context) {
 /** Returns the files that reports are written to. */
 export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
   return [...new Set(report)].flatMap((raw) => {
-    const path = raw.includes('=') ? raw.slice(raw.indexOf('=') + 1) : '';
+    const [, path] = /=(.*)$/s.exec(raw) ?? [];
     return namedFile(`--report ${raw}`, path, context);
   });
 }

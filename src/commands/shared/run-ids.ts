@@ -70,9 +70,8 @@ async function resolvePastRuns(
   history: History,
   profile: Profile | undefined,
 ) {
-  if (!raw.some((text) => text.startsWith('@') || isShortId(text)))
-    return { ids: [...raw], notes: [], warnings: [] };
-  const recorded = await history.readAll();
+  const mayBePast = raw.some((text) => text.startsWith('@') || isShortId(text));
+  const recorded = mayBePast ? await history.readAll() : [];
   const batches = recorded.filter(isBatch).map(({ id }) => id);
   const runs = recorded.filter((run) => !isBatch(run) && run.baseUrl === baseUrl.href);
   const problems: string[] = [];

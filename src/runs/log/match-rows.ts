@@ -192,10 +192,10 @@ export function matchRows(
     const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
     const gone = goneRows();
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
-    const goneFrom = hasPlaces ? placesOf(gone) : undefined;
+    const goneFrom = placesOf(gone);
     const heldKeys = new Set(recordedAsHeld.map((row) => keys.get(row)));
     for (const [at, key] of found.keys.entries()) {
-      const before = hasPlaces ? goneFrom?.get(found.places.get(at)) : gone[0];
+      const before = hasPlaces ? goneFrom.get(found.places.get(at)) : gone[0];
       if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
