@@ -70,7 +70,7 @@ export function latin1(bytes: Uint8Array): string {
 }
 
 /** Joins chunks of text (UTF-8), and stops behind the one with which it has more than `max` characters. */
-export function joinChunks(chunks: Iterable<string | Uint8Array>, max: number): string {
+export function joinChunks(chunks: Iterable<string | Uint8Array>, max = Number.POSITIVE_INFINITY): string {
   const decoder = new TextDecoder();
   let text = '';
   for (const chunk of chunks) {

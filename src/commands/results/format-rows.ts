@@ -10,6 +10,7 @@ import { pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { ROW_LABEL } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import { joinChunks } from '../../text/utf8.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
 import type { ValuePointer } from '../shared/output-flags.js';
@@ -119,9 +120,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns what precedes the rows. */
   function formatHead(facts: object): string {
     if (format === 'json') {
-      const text = Buffer.concat([
-        ...formatJson(Buffer.from(sanitizeJson(facts)), page.jsonColors),
-      ]).toString();
+      const text = joinChunks(formatJson(Buffer.from(sanitizeJson(facts)), page.jsonColors));
       // The rows are last, so that a reader of the stream knows the facts before them; they precede the closing brace.
       return `${text.slice(0, text.lastIndexOf('\n', text.length - 2))},\n  "rows": [\n    `;
     }
@@ -282,9 +281,7 @@ function jsonObject(members: readonly (readonly [name: string, value: WrittenCel
 function textOf(value: WrittenCell): string {
   if (value === undefined || typeof value === 'string') return value ?? '';
   if (value[0] === QUOTE) return decodeString(value);
-  const text = Buffer.concat([...compactJson(value)])
-    .toString()
-    .trimEnd();
+  const text = joinChunks(compactJson(value)).trimEnd();
   return text === 'null' ? '' : text;
 }
 
