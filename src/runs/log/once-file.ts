@@ -80,15 +80,14 @@ const HEADER_LENGTH = 64 * 1024;
 
 /** Throws BatchFileError for a file that `run --once` has not written, and the system's error. */
 async function assertOnceFile({ path, clock, signal }: OwnedFileOptions): Promise<void> {
-  let start = await readStart(path, HEADER_LENGTH);
-  for (let waited = 0; start.length === 0; waited += CREATION_INTERVAL) {
+  for (let waited = 0; ; waited += CREATION_INTERVAL) {
+    const start = await readStart(path, HEADER_LENGTH);
+    const header = parseJson(start.subarray(0, Math.max(0, start.indexOf(0x0a))));
+    const { event, salt } = asObject(header);
+    if (event === 'batch' && typeof salt === 'string') return;
+    if (start.length > 0) throw new BatchFileError('it was not written by wfr run --once; use another file');
     if (waited >= CREATION_TIMEOUT)
       throw new BatchFileError('it exists and is empty; remove it, or use another file');
     await clock.sleep(CREATION_INTERVAL, signal);
-    start = await readStart(path, HEADER_LENGTH);
   }
-  const header = parseJson(start.subarray(0, Math.max(0, start.indexOf(0x0a))));
-  const { event, salt } = asObject(header);
-  if (event === 'batch' && typeof salt === 'string') return;
-  throw new BatchFileError('it was not written by wfr run --once; use another file');
 }
