@@ -58,6 +58,7 @@ export async function planBatch(
   { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
+  const { failFast = false, keepGoing = false, sendChanged = false } = flags;
   const { patterns, files } = await expandFiles(written, flags, interruption.signal, context);
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
@@ -79,12 +80,13 @@ export async function planBatch(
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
     reports: () => openReports(reports, flags),
     tableFlags: () => assertTable(flags),
-    stopping: () => assertOneStopPolicy(flags),
+    stopping: () => {
+      if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
+    },
     source: () => openTable({ patterns, files }, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(sources),
   });
   const { workflowId, defaults, shard } = checked;
-  const { failFast = false, keepGoing = false, sendChanged = false } = flags;
   const validateFiles = async () => {
     assertOneBody(checked.settings.headers);
     const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
@@ -160,10 +162,6 @@ function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
   if (concurrency <= most) return { concurrency, warnings: [] };
   const warning = `--concurrency ${concurrency} is lowered to ${most}: this process may open only ${openFileLimit} files (ulimit -n)`;
   return { concurrency: most, warnings: [warning] };
-}
-
-function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
-  if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
 }
 
 /** Opens the reports, which are written from the results file. Throws UsageError. */
