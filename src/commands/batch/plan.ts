@@ -22,7 +22,7 @@ import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import type { DocumentFlags, ReportFlags } from '../shared/output-flags.js';
-import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
+import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
@@ -78,7 +78,12 @@ export async function planBatch(
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
-    reports: () => openReports(reports, flags),
+    reports: async () => {
+      // They are written from the results file.
+      if (flags.report !== undefined && flags.results === '-')
+        throw new UsageError('--report requires --results <file.jsonl>');
+      await reports.open();
+    },
     tableFlags: () => assertTable(flags),
     stopping: () => {
       if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
@@ -162,13 +167,6 @@ function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
   if (concurrency <= most) return { concurrency, warnings: [] };
   const warning = `--concurrency ${concurrency} is lowered to ${most}: this process may open only ${openFileLimit} files (ulimit -n)`;
   return { concurrency: most, warnings: [warning] };
-}
-
-/** Opens the reports, which are written from the results file. Throws UsageError. */
-async function openReports(reports: RequestedReports, { report, results }: BatchFlags): Promise<void> {
-  if (report !== undefined && results === '-')
-    throw new UsageError('--report requires --results <file.jsonl>');
-  await reports.open();
 }
 
 /** Reads the rows of a shard. `onRow` is also called for the rows of other shards. */
