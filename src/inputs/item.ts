@@ -11,6 +11,7 @@ import {
   RESTRICTED_NAME,
 } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
+import { parseJson } from '../text/json/json-file.js';
 import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
 
@@ -197,16 +198,24 @@ function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
   return [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
 }
 
-/** Returns a warning for each text that is `@` and the path of a file; `isString` says whether it must be a text. */
-export async function findFileLikeTexts(items: readonly Item[], cwd: string, isString: boolean) {
+/**
+ * Returns what texts may stand for: a warning for each that is `@` and the path of a file, and by name a hint for each that is
+ * a path, a number or a boolean. `isString` says whether they must be texts.
+ */
+export async function describeTexts(items: readonly Item[], cwd: string, isString: boolean) {
   const warnings: string[] = [];
+  const hints = new Map<string, string>();
   for (const { name, raw, separator, value } of items) {
-    const path = value.slice(1);
-    if (separator !== '=' || !value.startsWith('@') || !isPlainPath(path) || !(await isFile(join(cwd, path))))
-      continue;
-    const fix = (mark: string) => shellCommand([escapeName(name) + mark + path]);
-    const fixes = `${isString ? '' : `${fix('@')}, or `}${fix('@=')}`;
-    warnings.push(`${raw}: sends the text "@${path}", not the file; write ${fixes} for its text`);
+    if (separator !== '=') continue;
+    const path = value.replace(/^@/, '');
+    const type = typeof parseJson(value);
+    const use = (mark: string) => shellCommand([escapeName(name) + mark + path]);
+    const start = `${raw}: sends the text "${value}"`;
+    if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
+      const text = `${start}, not the file; write ${isString ? '' : `${use('@')}, or `}${use('@=')} for its text`;
+      if (path === value) hints.set(name, text);
+      else warnings.push(text);
+    } else if (/number|boolean/.test(type)) hints.set(name, `${start}; for a ${type} use ${use(':=')}`);
   }
-  return warnings;
+  return { warnings, hints };
 }

@@ -22,7 +22,7 @@ import {
   type Segment,
   segmentOf,
 } from './inputs-file.js';
-import { findFileLikeTexts, type Item, parseItems } from './item.js';
+import { describeTexts, type Item, parseItems } from './item.js';
 import { mediaTypeOf } from './media-type.js';
 
 export interface InputArguments {
@@ -224,7 +224,11 @@ function openResolver(
   };
 
   /** `subject` begins a message about a missing input; `isComplete` says whether the names of all inputs are known. */
-  const finish = async (subject: string, isComplete: boolean): Promise<ResolvedInputs> => {
+  const finish = async (
+    subject: string,
+    isComplete: boolean,
+    hints?: ReadonlyMap<string, string>,
+  ): Promise<ResolvedInputs> => {
     const checked = declared && checkDeclared(declared, given, { subject, isComplete });
     problems.push(...(checked?.problems ?? []));
     if (problems.length > 0) {
@@ -232,7 +236,9 @@ function openResolver(
       throw new UsageError(problems, undefined, checked?.notes);
     }
     return {
-      inputs: [...given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
+      inputs: [...given.values()].map(
+        ({ name, parts = [] }): Input => ({ name, parts, hint: hints?.get(name) }),
+      ),
       warnings,
       files,
       verify: async () => {
@@ -260,8 +266,9 @@ function openResolver(
       }
       for (const name of parsed.invalidNames) given.set(name, { name, label: name });
       for (const item of items) await addItem(item);
-      warnings.push(...(await findFileLikeTexts(items, cwd, declared !== undefined)));
-      return finish('', isComplete);
+      const texts = await describeTexts(items, cwd, declared !== undefined);
+      warnings.push(...texts.warnings);
+      return finish('', isComplete, texts.hints);
     },
 
     async resolveRow({ items, json, paths }: RowInputs, label: string, defaults: readonly Item[]) {

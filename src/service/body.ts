@@ -35,6 +35,8 @@ export type Part = Uint8Array | Source;
 export interface Input {
   name: string;
   parts: readonly Part[];
+  /** What else it may have to be, where the service rejects it. */
+  hint?: string | undefined;
 }
 
 /** `fields` are the members before `inputs`, one at least. */

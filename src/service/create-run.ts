@@ -14,7 +14,7 @@ import {
   UnknownOutcomeError,
   UnreadableResponseError,
 } from './errors.js';
-import { HttpError } from './http-error.js';
+import { HttpError, type HttpErrorInfo } from './http-error.js';
 import { parseRun } from './parse-run.js';
 import type { ReceivedResponse } from './response-facts.js';
 import { type Attempt, classify, decideResend, type ResendPolicy } from './retry.js';
@@ -208,11 +208,22 @@ export async function createRun(
       facts.hints = [sent, ...facts.hints];
       log.unknown(error);
     } else {
-      if (error instanceof HttpError) facts.summary = [...facts.summary, NOTHING_CREATED];
+      if (error instanceof HttpError) {
+        facts.summary = [...facts.summary, NOTHING_CREATED];
+        facts.hints = [...hintsOn(trigger.inputs, error.info), ...facts.hints];
+      }
       log.refused(error, true);
     }
     throw error;
   }
+}
+
+/** Returns what helps with rejected inputs: those that the service's message names, if it names any. */
+function hintsOn(inputs: readonly Input[], { status, message = '' }: HttpErrorInfo): string[] {
+  if (status !== 400 && status !== 422) return [];
+  const words = message.split(/[^\p{L}\p{N}_-]+/u);
+  const named = inputs.filter(({ name }) => words.includes(name));
+  return (named.length > 0 ? named : inputs).flatMap(({ hint }) => hint ?? []);
 }
 
 /**

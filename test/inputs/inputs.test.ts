@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { startTimer } from '../helpers/elapsed.js';
-import { problemBlock } from '../helpers/error-data.js';
+import { errorData, problemBlock } from '../helpers/error-data.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -147,6 +147,53 @@ describe('inputs: separators', () => {
 
   test('inputs: a command without inputs sends an empty object', async () => {
     expect((await send([])).body).toBe('{"worfklowId":"w","workflowId":"w","inputs":{}}');
+  });
+});
+
+describe('inputs: texts that the service rejects', () => {
+  const FILE =
+    'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
+  const AMOUNT = 'amount=3: sends the text "3"; for a number use amount:=3';
+  const PAID = 'paid=true: sends the text "true"; for a boolean use paid:=true';
+
+  /** Returns the hints of the error, and the lines before it. */
+  async function reject(status: number, message: string, args: readonly string[]) {
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(status, { message });
+    });
+    const cwd = folderWith({ 'scan.pdf': PDF, 'other.json': '{"size": "5"}' });
+    const line = ['run', 'w', ...args, '--workflow-id-field', 'both', '--json'];
+    const { stderr } = await runCli(line, { env: { WFR_BASE_URL: baseUrl }, cwd });
+    return { hints: errorData(stderr).hints, lines: stderr.split('\n').slice(0, -2) };
+  }
+
+  test.each([
+    ['names one of them', 422, 'inputs.invoice: must be a document', [FILE]],
+    ['names two of them', 400, 'inputs: "paid" and "amount" are texts', [AMOUNT, PAID]],
+    ['names none of them', 400, 'inputs: the amounts are invalid', [FILE, AMOUNT, PAID]],
+    ['names another input of the command line', 422, 'inputs.customer: is unknown', []],
+    ['names an input of the inputs file', 422, 'inputs.size: is unknown', []],
+    ['has another status', 409, 'inputs.amount: is in use', []],
+  ])(
+    'run: a rejection that %s has a hint for each that may be wrong',
+    async (_case, status, message, hints) => {
+      const args = ['invoice=scan.pdf', 'amount=3', '-i', 'paid=true', 'customer=ACME', 'id=007', 'all=[1]'];
+      const result = await reject(status, message, [...args, '--inputs-file', 'other.json']);
+      expect(result).toEqual({ hints, lines: [] });
+    },
+  );
+
+  test.each(['./up/../../scan.pdf', '/etc/passwd', 'none.pdf', '.', '', '-', '3x', 'null'])(
+    'run: a rejection of the text "%s" has no hint, as it is no file in the folder and no number',
+    async (text) => {
+      expect((await reject(422, 'inputs.note: is invalid', [`note=${text}`])).hints).toEqual([]);
+    },
+  );
+
+  test('run: the hints about rejected texts come before that about the field of the workflow', async () => {
+    const { hints } = await reject(422, 'no', ['amount=3']);
+    expect(hints).toEqual([AMOUNT, expect.stringContaining('wfr run --dry-run shows')]);
   });
 });
 

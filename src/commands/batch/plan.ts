@@ -14,7 +14,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
-import { findFileLikeTexts, type Item, parseItems } from '../../inputs/item.js';
+import { describeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
@@ -109,7 +109,7 @@ export async function planBatch(
     throw error;
   });
   const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
-  const texts = await findFileLikeTexts(defaults, context.cwd, declared !== undefined);
+  const texts = await describeTexts(defaults, context.cwd, declared !== undefined);
   return {
     ...checked,
     ...source,
@@ -117,7 +117,7 @@ export async function planBatch(
     declared,
     patterns,
     results,
-    warnings: [...warnings, ...texts],
+    warnings: [...warnings, ...texts.warnings],
     subjects: [{ workflowId }],
     triggersAgain: flags.results === '-',
     failFast,
