@@ -124,10 +124,10 @@ export class InputError extends UsageError {
   }
 }
 
-/** Returns what handles the error of a file that is no input: it throws UsageError, with texts around the message. */
-export function rewordInputError(before: string, after = '') {
+/** Returns what handles the error of a file that is no input: it throws UsageError, with a text before the message. */
+export function rewordInputError(before: string) {
   return (error: unknown): never => {
-    throw error instanceof InputError ? new UsageError(before + error.message + after) : error;
+    throw error instanceof InputError ? new UsageError(before + error.message) : error;
   };
 }
 

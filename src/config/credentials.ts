@@ -16,7 +16,13 @@ import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import type { Source } from './profile.js';
-import { isOtherOrigin, resolveSetting, type ServiceSources, settingValues } from './resolve-setting.js';
+import {
+  isOtherOrigin,
+  resolveSetting,
+  type ServiceSources,
+  settingLabel,
+  settingValues,
+} from './resolve-setting.js';
 
 export type TokenLocation = { source: Source } & (
   | { kind: 'variable'; token: string }
@@ -192,7 +198,8 @@ async function readTokenFile(
     const { readHiddenLine } = await import('../platform/hidden-line.js');
     return readHiddenLine('Access token', context);
   }
-  const name = `the token file ${location.path}`;
+  const label = settingLabel('tokenFile', location.source);
+  const name = `${label} ${location.path}`;
   const { uid } = context;
   // A link may lead to another file than when it was checked first.
   const checkOwner = (stats: Stats) => {
@@ -200,10 +207,8 @@ async function readTokenFile(
     const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
     if (stats.isFile()) assertOwn(name, stats, uid, harm);
   };
-  // The message names the file; only a profile needs to be named besides.
-  const setBy = location.source.kind === 'profile' ? ` (${formatTokenSource(location)})` : '';
   const reading = readBytes(location.path, { base: context.cwd, checkOwner }, context);
-  const bytes = await reading.catch(rewordInputError('the access token cannot be read: ', setBy));
+  const bytes = await reading.catch(rewordInputError(`${label} `));
   return stripByteOrderMark(bytes)
     .toString()
     .replace(/\r?\n$/, '');
@@ -212,8 +217,8 @@ async function readTokenFile(
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
 function formatTokenSource(location: TokenLocation): string {
   const { kind, source } = location;
-  if (source.kind === 'profile') return `${kind === 'file' ? 'tokenFile' : 'tokenCommand'} of ${source.name}`;
-  return kind === 'file' ? `${source.name} ${location.path}` : source.name;
+  const name = settingLabel(kind === 'file' ? 'tokenFile' : 'tokenCommand', source);
+  return kind === 'file' && source.kind !== 'profile' ? `${name} ${location.path}` : name;
 }
 
 /** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */

@@ -85,6 +85,11 @@ export interface NamedBytes {
   bytes: Buffer;
 }
 
+/** Returns how messages name a setting: its flag, its variable, or its place in a profile. */
+export function settingLabel(setting: string, { kind, name }: Source): string {
+  return kind === 'profile' ? `${setting} of ${name}` : name;
+}
+
 /** Reads the file that a setting names; undefined if it is not set. Throws UsageError. */
 export async function readSettingFile(
   setting: SettingName,
@@ -92,11 +97,12 @@ export async function readSettingFile(
 ): Promise<NamedBytes | undefined> {
   const { text: path, source } = resolveSetting(setting, sources) ?? {};
   if (path === undefined || source === undefined) return undefined;
-  const name = `${source.kind === 'profile' ? `${setting} of ` : ''}${source.name} ${path}`;
+  const label = settingLabel(setting, source);
+  const name = `${label} ${path}`;
   if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
   const { context } = sources;
   const reading = readBytes(path, { base: context.cwd }, context);
-  const bytes = await reading.catch(rewordInputError(`${name}: `));
+  const bytes = await reading.catch(rewordInputError(`${label} `));
   return { name, path, bytes };
 }
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { shellCommand } from '../../src/text/shell-quote.js';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { endingTimeout, VirtualClock } from '../helpers/clock.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { errorData } from '../helpers/error-data.js';
 import { waitForEnd } from '../helpers/process.js';
@@ -82,7 +83,7 @@ describe("a profile's token file", () => {
     const { exitCode, stderr } = await wfr(['status', 'run-1'], { stdin: TOKEN });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      `the access token cannot be read: ${join(folder, '-')}: no such file (ENOENT) (tokenFile of profile p in ${path}:6)`,
+      `wfr: error: tokenFile of profile p in ${path}:6 ${join(folder, '-')}: no such file (ENOENT)\n`,
     );
     expect(service.requests).toEqual([]);
   });
@@ -107,6 +108,15 @@ describe("a profile's token file", () => {
 });
 
 describe('--token-file', () => {
+  test('--token-file and WFR_TOKEN_FILE: a missing file is named once, after the flag or the variable', async () => {
+    const status = ['status', 'run-1', '--base-url', CLOSED_URL];
+    const missing = 'none: no such file (ENOENT)\n';
+    const ofFlag = await runCli([...status, '--token-file', 'none', '--cacert', 'none']);
+    expect(ofFlag.stderr).toBe(`wfr: error: 2 problems\n  --token-file ${missing}  --cacert ${missing}`);
+    const ofVariable = await runCli(status, { env: { WFR_TOKEN_FILE: 'none' } });
+    expect(ofVariable).toMatchObject({ exitCode: 2, stderr: `wfr: error: WFR_TOKEN_FILE ${missing}` });
+  });
+
   /** Runs wfr at a terminal; returns what it printed and the modes that it set. */
   async function typeToken(keys: string, world: CliOptions = {}, args = ['status', 'run-1']) {
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()));

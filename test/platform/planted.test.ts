@@ -263,7 +263,7 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
     for (const name of [path, link]) {
       const { exitCode, stderr } = await status(name);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`the token file ${name}: every user can write to it (mode 0602)`);
+      expect(stderr).toContain(`--token-file ${name}: every user can write to it (mode 0602)`);
     }
   });
 
@@ -282,7 +282,7 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
     for (const world of uid === 0 ? [other, {}] : [other]) {
       const { exitCode, stderr } = await status(path, world);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`the token file ${path}: belongs to another user (mode 0600)`);
+      expect(stderr).toContain(`--token-file ${path}: belongs to another user (mode 0600)`);
     }
   });
 
@@ -297,7 +297,7 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
       stat(path === link ? own : path, ...rest)) as typeof stat);
     const { exitCode, stderr } = await status(link, uid === 0 ? other : {});
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`the token file ${link}: belongs to another user (mode 0600)`);
+    expect(stderr).toContain(`--token-file ${link}: belongs to another user (mode 0600)`);
   });
 
   test.skipIf(uid !== 0)('token file: one of root is used by others', async () => {
