@@ -3,6 +3,7 @@
  * is written where the failure is found. Anything else that is thrown is an internal error.
  */
 import { ERROR_CODES, type ErrorCode, type SignalName } from './exit-code.js';
+import { findNearest } from './text/nearest.js';
 
 /** A response that an error is about, unsanitized. */
 export interface ErrorResponse {
@@ -111,6 +112,18 @@ export function throwProblems(problems: readonly string[], hint?: string): void 
 /** Returns the error of two flags, or of what they say, that cannot be given together. */
 export function exclusive(one: string, other: string): UsageError {
   return new UsageError(`${one} and ${other} exclude each other`);
+}
+
+/** Returns the error of a name that is none of `names`, of which it suggests the nearest, or all. */
+export function unknownName(
+  problem: string,
+  name: string,
+  names: readonly string[],
+  hint?: string,
+): UsageError {
+  const nearest = findNearest(name, names);
+  const fix = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
+  return new UsageError(`${problem}; ${fix}`, hint);
 }
 
 /** An input that cannot be sent: its text, or the file that it names. The message says why, and how to fix it. */

@@ -1,9 +1,8 @@
 /** Resolves the workflow to run, and the field that carries its id. */
-import { UsageError } from '../errors.js';
+import { UsageError, unknownName } from '../errors.js';
 import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare } from '../parameters/declaration.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { findNearest } from '../text/nearest.js';
 import { isUuid } from '../text/url.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type ServiceSources } from './resolve-setting.js';
@@ -47,9 +46,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
     throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
   if (profile === undefined || named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
-  const nearest = findNearest(workflow, names);
-  const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
-  throw new UsageError(`${workflow}: no workflow of profile ${profile.name}, and no UUID; ${suggestion}`);
+  throw unknownName(`${workflow}: no workflow of profile ${profile.name}, and no UUID`, workflow, names);
 }
 
 /** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */

@@ -23,8 +23,8 @@ const LAYERS = [
   'sandbox/',
   'platform/',
   'parameters/',
-  'text/',
   'errors.ts',
+  'text/',
   'exit-code.ts',
 ];
 

@@ -1,7 +1,7 @@
 /** `wfr help`: prints the help of a command or a topic, the reference as JSON, or the skill for agents. */
 import type { Command } from 'commander';
 import skill from '../../../skills/wfr/SKILL.md?raw';
-import { UsageError } from '../../errors.js';
+import { UsageError, unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { commandPath, TOPIC_NAMES } from '../shared/flags.js';
@@ -35,7 +35,7 @@ export async function help(
     const text = command ? commandHelp(command) : topic && TOPICS[topic](helpWidth(stdout));
     if (text === undefined) {
       const names = [...commands.map(commandPath), ...TOPIC_NAMES];
-      throw new UsageError(`no help on "${name}"; choose one of ${names.join(', ')}`);
+      throw unknownName(`no help on "${name}"`, name, names);
     }
     await writeHelp(text, program.opts().color, stdout, context);
   }

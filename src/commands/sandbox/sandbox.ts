@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
-import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, throwProblems, UsageError, unknownName } from '../../errors.js';
 import { type Exit, ExitCode, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -217,6 +217,7 @@ function describeWorkflow(
 ): string {
   const ms = steps.reduce((sum, { duration }) => sum + duration, 0) * slow;
   const command = exampleCommand(id, parameters);
+  const shown = existsSync(join(cwd, DOCUMENT)) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command;
   const optional = optionalItems(parameters);
   const facts = [
     // One that always fails ends earlier.
@@ -225,7 +226,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(existsSync(join(cwd, DOCUMENT)) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command)}`,
+    `  ${bold(shown)}`,
     optional && `  optional: ${optional}`,
   ];
   return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');
@@ -283,11 +284,9 @@ async function loadWorkflows(
 /** Returns the workflows with every run failing at `step`; workflows without it are unchanged. Throws UsageError. */
 function withFailingStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
   if (step === undefined) return workflows;
-  const known = new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)));
-  if (!known.has(step))
-    throw new UsageError(
-      `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
-    );
+  const known = [...new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)))];
+  if (!known.includes(step))
+    throw unknownName(`--fail-step ${step || '""'}: no workflow has this step`, step, known);
   const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
   return workflows.map((workflow) =>
     workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,

@@ -54,11 +54,17 @@ describe('--fail-step', () => {
     expect((await under(flags, ['run', ...LABELLED])).exitCode).toBe(0);
   });
 
-  test('wfr sandbox --fail-step: an unknown step exits 2 and lists the known steps', async () => {
+  test('wfr sandbox --fail-step: an unknown step exits 2 and lists the known steps, if none is similar', async () => {
+    const typo = await runCli(['sandbox', '--fail-step', 'chek totals', '--', 'true']);
+    expect(typo).toMatchObject({
+      exitCode: 2,
+      stderr:
+        'wfr: error: --fail-step chek totals: no workflow has this step; did you mean Check totals?\n  See: wfr help sandbox\n',
+    });
     const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      '--fail-step Sort: no workflow has this step; the steps are Write greeting, Read document, Extract fields, ' +
+      '--fail-step Sort: no workflow has this step; choose one of Write greeting, Read document, Extract fields, ' +
         'Check totals, Write result, Find customer, Check credit, Part 1, ',
     );
   });
