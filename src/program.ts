@@ -49,7 +49,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     if (!(error instanceof CommanderError)) throw error;
     const { command = program } = error as ParseError;
     const { color } = program.opts();
-    if (error.code === 'commander.help') {
+    if (error.code === 'commander.help' && (command !== program || args.length === 0)) {
       command.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
       await writeHelp(written.join(''), color, context.stderr, context);
       return ExitCode.usage;
@@ -113,10 +113,9 @@ function createProgram(
   return program;
 }
 
-/** Defines the commands whose flags are mistaken for one another, but not the one that is defined already. */
-function defineOthers(defined: string): Command[] {
-  const others = [RUN, WATCH, STATUS, BATCH, RESULTS, HISTORY].filter(({ name }) => name !== defined);
-  return others.map(({ name, define }) => {
+/** Defines the commands whose flags are mistaken for one another. */
+function defineOthers(): Command[] {
+  return [RUN, WATCH, STATUS, BATCH, RESULTS, HISTORY].map(({ name, define }) => {
     const command = new Command(name);
     define(command);
     return command;

@@ -1,7 +1,10 @@
 /** What is wrong with a command line that commander rejects. */
 import type { Command, CommanderError, Option } from 'commander';
-import { UsageError } from '../../errors.js';
+import { UsageError, unknownName } from '../../errors.js';
 import { commandPath } from './flags.js';
+
+/** Commands that are listed at most as those that have a flag. */
+const MAX_LISTED = 3;
 
 /** The fewest characters of a flag that tell which one is meant, with its hyphens. */
 const MIN_BEGINNING = 5;
@@ -10,12 +13,11 @@ const MIN_BEGINNING = 5;
 export function usageErrorOf(
   { code, message }: CommanderError,
   command: Command,
-  defineOthers: (defined: string) => readonly Command[],
+  defineOthers: () => readonly Command[],
 ): UsageError {
   const hint = command.parent === null ? 'wfr --help' : `wfr help ${commandPath(command)}`;
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   const [, nearest] = /\n\(Did you mean (.*)\?\)$/.exec(message) ?? [];
-  const suggest = (name: string | undefined) => (name === undefined ? '' : `; did you mean ${name}?`);
   const usageError = (problem: string, ...notes: string[]) => new UsageError(problem, hint, notes);
   switch (code) {
     case 'commander.unknownOption': {
@@ -25,34 +27,41 @@ export function usageErrorOf(
         return new UsageError('no flag takes the token: set WFR_TOKEN', 'wfr help environment');
       // Of a flag without a value, commander knows only the name.
       if (hasFlag(command.options, flag)) return usageError(`${flag}: takes no value`);
-      const owners = command.parent === null ? [] : defineOthers(commandPath(command));
-      const visible = ({ options }: Command) => options.filter(({ hidden }) => !hidden);
-      const names = owners.filter((owner) => hasFlag(visible(owner), flag)).map((owner) => owner.name());
+      const owners = command.parent === null ? [] : defineOthers();
+      const names = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
+      if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);
       if (names.length > 0) {
         const list = names.map((name) => `wfr ${name}`).join(', ');
         return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
       // Commander suggests only what differs in few letters.
-      const begun = visible(command).find(
+      const begun = command.options.find(
         ({ long }) => flag.length >= MIN_BEGINNING && long?.startsWith(flag),
       );
-      const suggestion = suggest(nearest ?? begun?.long);
-      const isInput = suggestion === '' && name !== undefined && hasFlag(command.options, '--input');
+      const meant = nearest ?? begun?.long;
+      const suggestion = meant ? `; did you mean ${meant}?` : '';
+      const isInput = !meant && name && hasFlag(command.options, '--input');
       const input = isInput ? [`To send an input, write --input ${name}=text or --input ${name}@file`] : [];
       return usageError(`${flag}: there is no such flag${suggestion}`, ...input);
     }
     case 'commander.unknownCommand': {
       const commands = command.createHelp().visibleCommands(command);
-      const choices = `; choose one of ${commands.map((one) => one.name()).join(', ')}`;
-      return usageError(`${quoted}: there is no such command${suggest(nearest) || choices}`);
+      const names = commands.map((one) => one.name());
+      return unknownName(`${quoted}: there is no such command`, quoted, names, hint);
     }
     case 'commander.missingArgument':
       return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
     case 'commander.optionMissingArgument':
       return usageError(`${quoted.replace(/^-\w, /, '')}: the value is missing`);
-    case 'commander.excessArguments':
-      return usageError(`${command.args[command.registeredArguments.length] || '""'}: unexpected argument`);
+    case 'commander.excessArguments': {
+      const word = command.args[command.registeredArguments.length] || '""';
+      const show = command.name() === 'history' ? [`To show a run: wfr status ${word}`] : [];
+      return usageError(`${word}: unexpected argument`, ...show);
+    }
+    case 'commander.help':
+      // Other programs print their version with -v.
+      return usageError('the command is missing; -V prints the version');
     default: {
       const [, allowed] = /^error: command-argument .* Allowed choices are (.*)\.$/s.exec(message) ?? [];
       if (allowed !== undefined) return usageError(`${quoted || '""'}: choose one of ${allowed}`);

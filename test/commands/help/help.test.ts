@@ -1,5 +1,7 @@
 /** The help of every command and topic, and the messages for mistakes on the command line. */
+
 import { readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
@@ -153,12 +155,12 @@ describe('help', () => {
 
 describe('wfr: mistakes on the command line', () => {
   test.each(['-v', '-q', '--color always', '--'])(
-    'wfr: the flags %s without a command print the help to stderr and exit 2',
+    'wfr: the flags %s without a command exit 2, and say how to print the version and the help',
     async (line) => {
       const { stdout, stderr, exitCode } = await runCli(line.split(' '));
-      expect({ stdout, stderr, exitCode }).toEqual({
+      expect({ stdout, stderr: stripVTControlCharacters(stderr), exitCode }).toEqual({
         stdout: '',
-        stderr: (await runCli(['--help'])).stdout,
+        stderr: 'wfr: error: the command is missing; -V prints the version\n  See: wfr --help\n',
         exitCode: 2,
       });
     },
@@ -167,6 +169,7 @@ describe('wfr: mistakes on the command line', () => {
   test.each([
     [['run', 'x', '--json=1'], '--json: takes no value', 'wfr help run'],
     [['run', 'x', '--json', '--rows', 'y'], '--rows belongs to wfr batch, wfr results', 'wfr help batch'],
+    [['sandbox', '--list', '--json'], '--json belongs to other commands', 'wfr help sandbox'],
     [
       ['history', '--json', '--timout', '5m'],
       '--timout: there is no such flag; did you mean --limit?',
@@ -209,7 +212,13 @@ describe('wfr: mistakes on the command line', () => {
       'wfr help config',
     ],
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
-    [['history', 'batch'], 'batch: unexpected argument', 'wfr help history'],
+    [
+      ['history', '2fa7f59a'],
+      '2fa7f59a: unexpected argument\n  To show a run: wfr status 2fa7f59a\n',
+      'wfr help history',
+    ],
+    [['completion', 'zsh', 'x'], 'x: unexpected argument\n  See: ', 'wfr help completion'],
+    [['sandbox', '--list', '-v'], '-v belongs to other commands\n', 'wfr help sandbox'],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
     [
       ['run', 'x', '--invoice', 'scan.pdf'],
