@@ -58,11 +58,8 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
   return [...wrapLines(lines, width), ...next.flatMap((step) => stepLines(step, style, width))];
 }
 
-/** Returns how many rows there are, and how many in each state; those that are gone are no rows of the table. */
-export function countsLine(
-  { counts, isRead, fact }: Pick<BatchSummary, 'counts' | 'isRead' | 'fact'>,
-  style: Style,
-): string {
+/** Rows that are gone are no rows of the table. */
+function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>

@@ -10,10 +10,9 @@ import type { Context } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import { pluralize } from '../../text/quantity.js';
+import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
-import { countsLine } from '../../view/batch-summary.js';
 import {
   decidePresentation,
   type Layout,
@@ -202,16 +201,13 @@ function formatRuns(
   return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run))).join('\n')}\n`;
 }
 
-/** Returns how many rows of a batch are in each state; the rows of one that runs are counted alone. */
+/** Returns how many rows of a batch are in each state, as its closing block has them; the rows of one that runs are counted alone. */
 function rowsText({ rows, ended }: PastRun): string {
   if (rows === undefined) return '';
   const counts = Object.entries(rows);
-  return ended
-    ? countsLine({ counts, isRead: true }, PLAIN)
-    : pluralize(
-        counts.reduce((sum, [, count]) => sum + count, 0),
-        'row',
-      );
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
+  return pluralize(total, 'row') + (ended ? `: ${states.join(', ')}` : '');
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
