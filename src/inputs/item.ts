@@ -129,11 +129,12 @@ function withPath(item: Item): Item {
 }
 
 /**
- * Returns whether a path leads nowhere but into the working folder. A message suggests to read no other file: the value
- * may be from somebody else.
+ * Returns whether a text is the path of a file in a folder, and leads nowhere else. A message suggests to read no other
+ * file: the text may be from somebody else.
  */
-function isPlainPath(path: string): boolean {
-  return path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
+export async function namesFile(path: string, folder: string): Promise<boolean> {
+  const isPlain = path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
+  return isPlain && isFile(join(folder, path));
 }
 
 /** Returns a name as it is written in an item: with a backslash before every `=`, `:`, `@` and `\\`. */
@@ -211,7 +212,7 @@ export async function describeTexts(items: readonly Item[], cwd: string, isStrin
     const type = typeof parseJson(value);
     const use = (mark: string) => shellCommand([escapeName(name) + mark + path]);
     const start = `${raw}: sends the text "${value}"`;
-    if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
+    if (await namesFile(path, cwd)) {
       const text = `${start}, not the file; write ${isString ? '' : `${use('@')}, or `}${use('@=')} for its text`;
       if (path === value) hints.set(name, text);
       else warnings.push(text);

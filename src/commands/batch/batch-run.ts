@@ -131,7 +131,7 @@ export function createBatchRun(tools: BatchTools) {
     // What stops the batch at its last row keeps no row from being sent.
     const hasUnsent = table === undefined || rows.known < table.total || rows.count('waiting') > 0;
     if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
-    lines.push(...hints);
+    lines.push(...hints, ...runner.advice);
     if (mayKeepGoing && hasUnsent) lines.push('--keep-going sends the remaining rows anyway.');
     if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
     else if (rowExits.has(ExitCode.stillRunning)) lines.push(`Stopped by --timeout.${continued}`);

@@ -4,6 +4,7 @@ import { type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
+import { escapeName, namesFile } from '../../inputs/item.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, exitOfError, failureText, stateOfRun } from '../../outcome/outcome.js';
@@ -74,7 +75,9 @@ export function rowRunner(
     /** How many runs were triggered. */
     triggered: 0,
   };
-  return { counts, run };
+  /** What to change in the table, for texts that the service rejects. */
+  const advice = new Set<string>();
+  return { counts, advice, run };
 
   /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
   async function run(row: Row): Promise<RowResult | undefined> {
@@ -86,8 +89,20 @@ export function rowRunner(
         return watch(row, log.rows.id(number) ?? '', undefined);
       case 'send':
         if (!(await gate.waitUntilReachable())) return undefined;
-        return send(row).catch((error) => describeFailure(row, error));
+        return send(row).catch(async (error) => {
+          const result = describeFailure(row, error);
+          if (result?.error?.code === 'rejected') await advise(row);
+          return result;
+        });
     }
+  }
+
+  /** Adds how to send the files whose paths are the texts of a rejected row. */
+  async function advise({ inputs }: Row): Promise<void> {
+    if ('problem' in inputs) return;
+    for (const { name, separator, value } of inputs.items)
+      if (separator === '=' && (await namesFile(value, inputs.paths.base)))
+        advice.add(`The column ${name} names files; to send them, name the column ${escapeName(name)}@.`);
   }
 
   /** Returns undefined for a row that waits because of --limit. */

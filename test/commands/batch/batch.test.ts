@@ -230,6 +230,27 @@ describe('batch: rows and tables', () => {
     expect(stderr.match(/write note@note\.txt, or note@=note\.txt for its text\n/g)).toHaveLength(1);
   });
 
+  test('batch: where the service rejects texts that are the paths of files, the column and its other name are told once', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+    const row = 'scan.pdf,scan.pdf,/etc/passwd,../scan.pdf,other.pdf,ACME\n';
+    const cwd = folderWith({
+      'rows/rows.csv': `in:voice,copy@,outside,above,missing,customer\n${row.repeat(2)}`.replace(':', '\\:'),
+      'rows/scan.pdf': '%PDF-1.7',
+      'scan.pdf': '%PDF-1.7',
+    });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows/rows.csv'], { cwd });
+    const [, advice] = stderr.split('2 rejected (422): no\n');
+    expect(advice?.match(/.*column.*/g)).toEqual([
+      'The column in:voice names files; to send them, name the column in\\:voice@.',
+    ]);
+    const accepted = await startBatchService();
+    const finished = await accepted.wfr(['batch', 'w', '--rows', 'rows/rows.csv', '--results', 'b.jsonl'], {
+      cwd,
+    });
+    expect(finished.stderr).toContain('2 rows: 2 finished');
+    expect(finished.stderr).not.toContain('column');
+  });
+
   test('batch --fail-fast: no row is sent after the first failure', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
