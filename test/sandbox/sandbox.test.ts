@@ -277,7 +277,7 @@ describe('wfr sandbox', () => {
       spawn: () => Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('no-such-command cannot be started: no such file (ENOENT)');
+    expect(stderr).toContain('the program no-such-command cannot be started: no such file (ENOENT)');
   });
 });
 

@@ -164,7 +164,7 @@ async function runCommand(
   });
   try {
     const name = shellCommand([program], context.platform);
-    const child = await starting.catch(throwAsUsageError(`${name} cannot be started`));
+    const child = await starting.catch(throwAsUsageError(`the program ${name} cannot be started`));
     const end = await child.exited;
     if (isShown) await writeLine(ENDED, context);
     // Another signal as a shell reports it.
