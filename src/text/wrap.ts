@@ -34,7 +34,7 @@ export function wrap(text: string, width: number, first = width): string[] {
 }
 
 /** Columns; in fewer, lines are easier to read if the terminal wraps them. */
-const MIN_WIDTH = 30;
+export const MIN_WIDTH = 30;
 
 /**
  * Lays out terms with their meanings beside them, from column `start`; a longer term is on a line of its own, and so are

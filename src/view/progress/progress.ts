@@ -17,7 +17,7 @@ import { formatBytes, formatCount, formatElapsed, pluralize } from '../../text/q
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { wrapLines } from '../../text/wrap.js';
+import { MIN_WIDTH, wrapLines } from '../../text/wrap.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses, statusOrReason } from '../summary.js';
 import { cutText, type ListedRun, layOutRuns } from '../table.js';
@@ -238,7 +238,7 @@ export interface EndedRow {
   reason: string;
 }
 
-/** The last reasons why rows did not succeed are shown; the closing block has all. */
+/** Reasons why rows did not succeed that are shown, in the order of the states, the most frequent first. */
 const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
@@ -260,7 +260,7 @@ export function showBatch(
 ) {
   const began = clock.monotonic();
   const reasons = new ReasonGroups();
-  /** By the id of their reason, the latest last. */
+  /** By the id of their reason. */
   const problems = new Map<number, Problem>();
   /** How many rows run at once: a wave, as they may also end at once. */
   let wave = 1;
@@ -302,7 +302,7 @@ export function showBatch(
   };
 
   const below = (width: number): readonly string[] => {
-    const shown = [...problems.values()].slice(-MAX_REASONS);
+    const shown = [...problems.values()].sort((a, b) => b.count - a.count).slice(0, MAX_REASONS);
     const others = problems.size - shown.length;
     const texts = shown.map(({ word, reason, count, label }) => {
       const head = wordPaint(word, style)(countText(count, word));
@@ -322,7 +322,6 @@ export function showBatch(
       if (isProblem) {
         const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
         const count = (problems.get(group)?.count ?? 0) + 1;
-        problems.delete(group);
         // The command names the table.
         problems.set(group, { word, reason, count, label: sanitize(withoutTable(label)) });
       }
@@ -377,7 +376,8 @@ function fitLine(groups: Line, width = Number.POSITIVE_INFINITY): string {
     shown.push(rank);
     if (rank > 0 && lineOf(([text, , room = 0]) => text.padEnd(room)).length > width) shown.pop();
   }
-  return lineOf(([text, , , paint]) => paint?.(text) ?? text);
+  // Where lines are cut, the end of a color would be cut off.
+  return lineOf(([text, , , paint]) => (width < MIN_WIDTH ? text : (paint?.(text) ?? text)));
 }
 
 /** Joins the texts that are not empty. */

@@ -238,6 +238,16 @@ describe('live line', () => {
     expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${error('4 failed')}, 8 running,\n`);
   });
 
+  test('live line: where a line is cut, it has no color that would not end', () => {
+    const success = (text: string) => `\u001b[32m${text}\u001b[39m`;
+    const counts = { ended: [['finished', 1e9]] as const, running: 8, total: 2e9, paced: 9, wait: undefined };
+    const { lineAt } = openAt0((tools) =>
+      showBatch({ ...tools, style: { ...PLAIN, success } }, () => counts),
+    );
+    expect(lineAt(9_000, 80)).toContain(success('1,000,000,000 finished'));
+    expect(lineAt(9_000, 29).split('\n')[1]).toBe('1,000,000,000 finished, 8 ru…');
+  });
+
   test.each([115, 75, 55, 35])(
     'live line: in %i columns, a batch always has the same parts, however long its times and its rate are',
     (width) => {
