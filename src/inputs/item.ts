@@ -129,12 +129,11 @@ function withPath(item: Item): Item {
 }
 
 /**
- * Returns whether a text is the path of a file in a folder, and leads nowhere else. A message suggests to read no other
- * file: the text may be from somebody else.
+ * Returns whether a path leads nowhere but into the working folder. A message suggests to read no other file: the value
+ * may be from somebody else.
  */
-export async function namesFile(path: string, folder: string): Promise<boolean> {
-  const isPlain = path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
-  return isPlain && isFile(join(folder, path));
+function isPlainPath(path: string): boolean {
+  return path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
 }
 
 /** Returns a name as it is written in an item: with a backslash before every `=`, `:`, `@` and `\\`. */
@@ -200,23 +199,24 @@ function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
 }
 
 /**
- * Returns what texts may stand for: a warning for each that is `@` and the path of a file, and by name a hint for each that is
- * a path, a number or a boolean. `isString` says whether they must be texts.
+ * Returns what texts may stand for: a warning for each that is `@` and the path of a file, and unless `areDeclared`, by name a
+ * hint for each that is a path, a number or a boolean.
  */
-export async function describeTexts(items: readonly Item[], cwd: string, isString: boolean) {
+export async function describeTexts(items: readonly Item[], cwd: string, areDeclared: boolean) {
   const warnings: string[] = [];
   const hints = new Map<string, string>();
   for (const { name, raw, separator, value } of items) {
     if (separator !== '=') continue;
     const path = value.replace(/^@/, '');
     const type = typeof parseJson(value);
-    const use = (mark: string) => shellCommand([escapeName(name) + mark + path]);
-    const start = `${raw}: sends the text "${value}"`;
-    if (await namesFile(path, cwd)) {
-      const text = `${start}, not the file; write ${isString ? '' : `${use('@')}, or `}${use('@=')} for its text`;
+    const use = (mark: string, end = '') => shellCommand([escapeName(name) + mark + end]);
+    if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
+      const fixes = `${areDeclared ? '' : `${use('@', path)}, or `}${use('@=', path)}`;
+      const text = `${raw}: sends the text "${value}", not the file; write ${fixes} for its text`;
       if (path === value) hints.set(name, text);
       else warnings.push(text);
-    } else if (/number|boolean/.test(type)) hints.set(name, `${start}; for a ${type} use ${use(':=')}`);
+    } else if (/number|boolean/.test(type))
+      hints.set(name, `${name}: was sent as a text; for a ${type} write ${use(':=')}`);
   }
-  return { warnings, hints };
+  return { warnings, hints: areDeclared ? undefined : hints };
 }

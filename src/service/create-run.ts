@@ -1,6 +1,6 @@
 /** POST /runs: sends one trigger, and sends it again only if it cannot have been accepted. */
 
-import { InterruptedError, NOTHING_CREATED, throwAsUnsent, WfrError } from '../errors.js';
+import { type ErrorResponse, InterruptedError, NOTHING_CREATED, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { onAbort } from '../platform/until-aborted.js';
 import { formatUtc, listFirst } from '../text/quantity.js';
@@ -14,7 +14,7 @@ import {
   UnknownOutcomeError,
   UnreadableResponseError,
 } from './errors.js';
-import { HttpError, type HttpErrorInfo } from './http-error.js';
+import { HttpError } from './http-error.js';
 import { parseRun } from './parse-run.js';
 import type { ReceivedResponse } from './response-facts.js';
 import { type Attempt, classify, decideResend, type ResendPolicy } from './retry.js';
@@ -210,7 +210,8 @@ export async function createRun(
     } else {
       if (error instanceof HttpError) {
         facts.summary = [...facts.summary, NOTHING_CREATED];
-        facts.hints = [...hintsOn(trigger.inputs, error.info), ...facts.hints];
+        const blamed = trigger.inputs.filter(({ name }) => blamesInput(error.info, name));
+        facts.hints = [...blamed.flatMap(({ hint }) => hint ?? []), ...facts.hints];
       }
       log.refused(error, true);
     }
@@ -218,12 +219,10 @@ export async function createRun(
   }
 }
 
-/** Returns what helps with rejected inputs: those that the service's message names, if it names any. */
-function hintsOn(inputs: readonly Input[], { status, message = '' }: HttpErrorInfo): string[] {
-  if (status !== 400 && status !== 422) return [];
+/** Returns whether the service rejected the inputs with a message that has the name of this one. */
+export function blamesInput({ status, message = '' }: ErrorResponse, name: string): boolean {
   const words = message.split(/[^\p{L}\p{N}_-]+/u);
-  const named = inputs.filter(({ name }) => words.includes(name));
-  return (named.length > 0 ? named : inputs).flatMap(({ hint }) => hint ?? []);
+  return (status === 400 || status === 422) && words.includes(name);
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { errorData, problemBlock } from '../helpers/error-data.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
@@ -153,8 +154,8 @@ describe('inputs: separators', () => {
 describe('inputs: texts that the service rejects', () => {
   const FILE =
     'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
-  const AMOUNT = 'amount=3: sends the text "3"; for a number use amount:=3';
-  const PAID = 'paid=true: sends the text "true"; for a boolean use paid:=true';
+  const AMOUNT = 'amount: was sent as a text; for a number write amount:=';
+  const PAID = 'paid: was sent as a text; for a boolean write paid:=';
 
   /** Returns the hints of the error, and the lines before it. */
   async function reject(status: number, message: string, args: readonly string[]) {
@@ -171,7 +172,7 @@ describe('inputs: texts that the service rejects', () => {
   test.each([
     ['names one of them', 422, 'inputs.invoice: must be a document', [FILE]],
     ['names two of them', 400, 'inputs: "paid" and "amount" are texts', [AMOUNT, PAID]],
-    ['names none of them', 400, 'inputs: the amounts are invalid', [FILE, AMOUNT, PAID]],
+    ['names none of them', 400, 'inputs: the amounts are invalid', []],
     ['names another input of the command line', 422, 'inputs.customer: is unknown', []],
     ['names an input of the inputs file', 422, 'inputs.size: is unknown', []],
     ['has another status', 409, 'inputs.amount: is in use', []],
@@ -191,8 +192,21 @@ describe('inputs: texts that the service rejects', () => {
     },
   );
 
+  test('run: a rejection of a text that must be one by its declaration has no hint', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) =>
+      reply.send(422, { message: 'inputs.amount: no' }),
+    );
+    const workflow = { id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', parameters: { amount: 'string' } };
+    const { env } = writeTestConfig({
+      defaultProfile: 'p',
+      profiles: { p: { baseUrl, workflows: { w: workflow } } },
+    });
+    const { stderr } = await runCli(['run', 'w', 'amount=3', '--json'], { env });
+    expect(errorData(stderr)).toMatchObject({ code: 'rejected', hints: [] });
+  });
+
   test('run: the hints about rejected texts come before that about the field of the workflow', async () => {
-    const { hints } = await reject(422, 'no', ['amount=3']);
+    const { hints } = await reject(422, 'amount: no', ['amount=3']);
     expect(hints).toEqual([AMOUNT, expect.stringContaining('wfr run --dry-run shows')]);
   });
 });

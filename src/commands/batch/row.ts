@@ -1,10 +1,9 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 
-import { type Facts, WfrError } from '../../errors.js';
+import { type ErrorResponse, type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
-import { escapeName, namesFile } from '../../inputs/item.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, exitOfError, failureText, stateOfRun } from '../../outcome/outcome.js';
@@ -14,7 +13,8 @@ import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
 import { nextAction, ROW_STATES } from '../../runs/log/reduce.js';
-import { createRun, type Trigger } from '../../service/create-run.js';
+import { blamesInput, createRun, type Trigger } from '../../service/create-run.js';
+import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
 import { withoutLabel } from '../../text/reason-groups.js';
@@ -51,6 +51,9 @@ interface RunnerOptions {
   stopWatching: AbortSignal;
   digestFile: DigestFile;
 }
+
+/** Matches what has an extension, as most names of files do: whether there is such a file would take long to find out. */
+const FILE_NAME = /\.\w{2,4}$/;
 
 /** A row was not sent because the batch stopped; its request was never complete. */
 const HELD_BACK = new Error('the batch stopped before this row was sent');
@@ -89,20 +92,19 @@ export function rowRunner(
         return watch(row, log.rows.id(number) ?? '', undefined);
       case 'send':
         if (!(await gate.waitUntilReachable())) return undefined;
-        return send(row).catch(async (error) => {
-          const result = describeFailure(row, error);
-          if (result?.error?.code === 'rejected') await advise(row);
-          return result;
+        return send(row).catch((error) => {
+          if (error instanceof HttpError) advise(row, error.info);
+          return describeFailure(row, error);
         });
     }
   }
 
-  /** Adds how to send the files whose paths are the texts of a rejected row. */
-  async function advise({ inputs }: Row): Promise<void> {
-    if ('problem' in inputs) return;
+  /** Adds how to send files, where the service names a column whose text may be the path of one. */
+  function advise({ inputs }: Row, response: ErrorResponse): void {
+    if ('problem' in inputs || plan.declared !== undefined) return;
     for (const { name, separator, value } of inputs.items)
-      if (separator === '=' && (await namesFile(value, inputs.paths.base)))
-        advice.add(`The column ${name} names files; to send them, name the column ${escapeName(name)}@.`);
+      if (separator === '=' && FILE_NAME.test(value) && blamesInput(response, name))
+        advice.add(`If the column ${name} names files, name the column ${name}@ to send them.`);
   }
 
   /** Returns undefined for a row that waits because of --limit. */

@@ -230,26 +230,29 @@ describe('batch: rows and tables', () => {
     expect(stderr.match(/write note@note\.txt, or note@=note\.txt for its text\n/g)).toHaveLength(1);
   });
 
-  test('batch: where the service rejects texts that are the paths of files, the column and its other name are told once', async () => {
-    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
-    const row = 'scan.pdf,scan.pdf,/etc/passwd,../scan.pdf,other.pdf,ACME\n';
-    const cwd = folderWith({
-      'rows/rows.csv': `in:voice,copy@,outside,above,missing,customer\n${row.repeat(2)}`.replace(':', '\\:'),
-      'rows/scan.pdf': '%PDF-1.7',
-      'scan.pdf': '%PDF-1.7',
-    });
-    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows/rows.csv'], { cwd });
-    const [, advice] = stderr.split('2 rejected (422): no\n');
-    expect(advice?.match(/.*column.*/g)).toEqual([
-      'The column in:voice names files; to send them, name the column in\\:voice@.',
-    ]);
-    const accepted = await startBatchService();
-    const finished = await accepted.wfr(['batch', 'w', '--rows', 'rows/rows.csv', '--results', 'b.jsonl'], {
-      cwd,
-    });
-    expect(finished.stderr).toContain('2 rows: 2 finished');
-    expect(finished.stderr).not.toContain('column');
-  });
+  test.each([
+    [422, 'inputs.invoice: must be a document; customer: is unknown', ['invoice']],
+    [400, 'invoice and copy must be documents', ['invoice']],
+    [422, 'inputs: must be documents', []],
+    [404, 'no workflow for invoice', []],
+  ])(
+    'batch: a rejection (%i: %s) tells once how columns that may name files are named',
+    async (status, message, names) => {
+      const { wfr } = await startBatchService((_request, reply) => reply.send(status, { message }));
+      const cwd = folderWith({
+        'rows.csv': `invoice,copy@,note,customer\n${'scan.pdf,scan.pdf,note.txt,ACME Inc.\n'.repeat(2)}`,
+        'scan.pdf': '%PDF-1.7',
+      });
+      const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--workflow-id-field', 'both'], {
+        cwd,
+      });
+      expect(stderr).toMatch(/[12] rejected/);
+      const advice = names.map(
+        (name) => `If the column ${name} names files, name the column ${name}@ to send them.`,
+      );
+      expect(stderr.match(/^If the column.*$/gm) ?? []).toEqual(advice);
+    },
+  );
 
   test('batch --fail-fast: no row is sent after the first failure', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));

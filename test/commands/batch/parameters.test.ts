@@ -6,6 +6,7 @@ import { readEvents, startBatchService } from '../../helpers/batch.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { problemBlock } from '../../helpers/error-data.js';
 import { folderWith } from '../../helpers/files.js';
+import type { Handler } from '../../helpers/service.js';
 
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 const PARAMETERS = {
@@ -16,8 +17,8 @@ const PARAMETERS = {
 const TAKES = '  invoice takes: wfr run invoice invoice@scan.pdf customer=text\n  optional: amount:=1';
 
 /** Starts a service with a profile that declares the parameters, and a folder with a table. */
-async function prepare(table: string, name = 'rows.csv') {
-  const service = await startBatchService();
+async function prepare(table: string, name = 'rows.csv', onPost?: Handler) {
+  const service = await startBatchService(onPost);
   const workflows = { invoice: { id: INVOICE, parameters: PARAMETERS } };
   const { env } = writeTestConfig({ defaultProfile: 'p', profiles: { p: { workflows } } });
   const cwd = folderWith({ [name]: table, 'scan.pdf': 'a scan', 'scan.txt': 'a scan', 'one.json': '1' });
@@ -30,6 +31,15 @@ describe('wfr batch with declared parameters', () => {
     const { wfr } = await prepare('invoice@\nscan.pdf\n');
     const { stderr } = await wfr('--rows', 'rows.csv', '-i', 'customer=@one.json');
     expect(stderr).toContain('not the file; write customer@=one.json for its text\n');
+  });
+
+  test('batch: a declared text that the service rejects is not said to name a file', async () => {
+    const { wfr } = await prepare('invoice@,customer\nscan.pdf,one.json\n', 'rows.csv', (_request, reply) =>
+      reply.send(422, { message: 'customer: no' }),
+    );
+    const { stderr } = await wfr('--rows', 'rows.csv');
+    expect(stderr).toContain('1 rejected');
+    expect(stderr).not.toContain('If the column');
   });
 
   test.each<[string, string[], string[], string[]?]>([
