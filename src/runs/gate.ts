@@ -6,7 +6,7 @@ import type { Facts } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { factsOf, isRejection } from '../outcome/describe-error.js';
 import type { Clock } from '../platform/context.js';
-import { NetworkError, NotTriggeredError, RESEND_503_HINT } from '../service/errors.js';
+import { NetworkError, NotTriggeredError, type PollFailure, RESEND_503_HINT } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { backoff } from '../service/retry.js';
 import { type AwakeTime, startAwakeTime } from '../service/time-limits.js';
@@ -87,6 +87,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   let busy: Busy | undefined;
   let waitCause: WaitCause | undefined;
   let until = 0;
+  /** When a run that could not be read for want of a connection is read again. */
+  let readAgain: number | undefined;
   let noticedAt = Number.NEGATIVE_INFINITY;
   /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
   let streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
@@ -104,15 +106,21 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
       const status = busy?.status;
-      return waitCause === undefined && status === undefined ? undefined : { status, until };
+      if (waitCause !== undefined || status !== undefined) return { status, until };
+      return readAgain === undefined ? undefined : { status, until: readAgain };
     },
 
     acquire: limiter.acquire,
 
     onResponse(status: number, retryAfter: number | undefined): void {
+      readAgain = undefined;
       limiter.onResponse(status, retryAfter);
       if (isTooBusy(status, retryAfter)) stayBusy(status);
       else if (status < 500) endBusy();
+    },
+
+    onFailedPoll(why: PollFailure, delay: number): void {
+      if (why instanceof NetworkError) readAgain = clock.monotonic() + delay;
     },
 
     /** Rows continue to be sent until one of them has failed to connect several times. */

@@ -4,7 +4,7 @@ import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { formatIso, parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
-import type { NetworkError, SendState } from './errors.js';
+import type { NetworkError, PollFailure, SendState } from './errors.js';
 import { HttpError, type HttpErrorInfo } from './http-error.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
@@ -46,6 +46,8 @@ interface RequestGate {
   acquire(signal: AbortSignal): Promise<void>;
   /** Reports a response and its Retry-After in milliseconds. */
   onResponse(status: number, retryAfter: number | undefined): void;
+  /** Reports that a run will be read again after `delay` ms. */
+  onFailedPoll(why: PollFailure, delay: number): void;
   /** Reports that a trigger will be sent again after `delay` ms. */
   onRetry(why: NetworkError | HttpError, delay: number): void;
 }

@@ -39,7 +39,7 @@ export interface WatchOptions {
   place?: ResponsePlace | undefined;
   /** Whether to stop after the first readable response. */
   stopAtFirst?: boolean;
-  /** The prefix of messages about failed polls; null turns them off. */
+  /** The prefix of messages about failed polls; null leaves them to the gate. */
   label?: string | null | undefined;
   /** Whether the run is known to exist, although this process has not seen it. */
   exists?: boolean;
@@ -82,9 +82,10 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       isRateLimited: service.gate !== undefined,
       exists,
       accepted: known,
-      ...(label !== null && {
-        onFailedPoll: (failure, delay, tries) => reporter.retrying(failure, delay, tries, label),
-      }),
+      onFailedPoll: (failure, delay, tries) =>
+        label === null
+          ? service.gate?.onFailedPoll(failure, delay)
+          : reporter.retrying(failure, delay, tries, label),
     });
     for await (const seen of changes) {
       await see(seen);

@@ -282,6 +282,30 @@ describe('batch: a service that is too busy', () => {
     expect(stderr).not.toContain('service unreachable');
   });
 
+  test('batch: while no run can be read for want of a connection, the live line says so, until a response comes', async () => {
+    let polls = 0;
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') return reply.send(201, aRun());
+      const poll = ++polls;
+      if (poll > 1 && poll < 4) return reply.reset();
+      reply.send(200, poll < 6 ? aRun({ stepsCompleted: poll }) : aFinishedRun());
+    });
+    const { exitCode, stderr } = await runCli(BATCH_ARGS, {
+      cwd: folderWith({ 'rows.jsonl': numberedRows(1) }),
+      clock: new VirtualClock(),
+      terminal: 100,
+      env: { WFR_BASE_URL: baseUrl, TERM: 'xterm', NO_COLOR: '1' },
+    });
+    expect(exitCode).toBe(0);
+    const lines = stderr.match(/service unreachable|0\/1 {2}\d+s/g) ?? [];
+    const shown = lines
+      .map((line) => line.replace(/\d+/g, 'N'))
+      .filter((line, at, all) => line !== all[at - 1]);
+    expect(shown.slice(0, 2)).toEqual(['N/N  Ns', 'service unreachable']);
+    expect(lines.findLastIndex((line) => line.startsWith('service'))).toBeLessThan(lines.length - 3);
+  });
+
   test('batch: a row that waits after a 429 is recorded as not triggered', async () => {
     const { clock, env } = await startBusyService(429, {});
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
