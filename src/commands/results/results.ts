@@ -122,12 +122,12 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 
 /**
  * Returns the results file of the batch whose id in the history begins so; the text itself if it is none, or a file has this
- * name. Throws UsageError for several batches, for one without a file, and for a run.
+ * name. Throws UsageError for none or several batches, for one without a file, and for a run.
  */
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!isShortId(text) || (await isFile(resolvePath(text, context)))) return text;
   const found = (await openHistory(context).readAll()).filter(({ id }) => findByStart(text, [id]).length > 0);
-  if (found.length === 0) return text;
+  if (found.length === 0) throw new UsageError(`${text}: neither a file nor a batch of the history`);
   // A batch without any run may have been continued at another service: the latest one has its file.
   const [batch, ...others] = found.filter(isBatch);
   if (batch === undefined)

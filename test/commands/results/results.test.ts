@@ -77,6 +77,22 @@ describe('results', () => {
     },
   );
 
+  test('results: a row that was corrected is listed once, and a gone row with a run still has its line', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': 'a@,n\nscan.pdf,1\nno.pdf,2\n', 'scan.pdf': '%PDF-1.7' });
+    const batch = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl'];
+    await wfr(batch, { cwd });
+    writeFileSync(join(cwd, 'rows.csv'), 'a@,n\nscan.pdf,3\nscan.pdf,2\n');
+    await wfr([...batch, '--send-changed'], { cwd });
+    const { stdout } = await runCli(['results', 'out.jsonl', '-o', 'csv'], { cwd });
+    const rows = stdout.trim().split('\n').slice(1);
+    expect(rows.map((row) => row.split(',').slice(1, 4).join(' '))).toEqual([
+      'rows.csv:2 run-1 gone',
+      'rows.csv:2 run-2 finished',
+      'rows.csv:3 run-3 finished',
+    ]);
+  });
+
   test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
     const rows = [3, 1, 2]
       .map((row) => `{"event":"refused","row":${row},"code":"rejected","reason":"no"}\n`)
@@ -222,7 +238,9 @@ test('results: the beginning of the id of a run is no results file, and the erro
     exitCode: 2,
     stderr: 'wfr: error: 7C704D0B: is a run, not a batch; wfr watch 7C704D0B prints its output\n',
   });
-  expect((await wfr(['results', '7c704d0c'], { env })).stderr).toContain('no such file');
+  expect((await wfr(['results', '7c704d0c'], { env })).stderr).toBe(
+    'wfr: error: 7c704d0c: neither a file nor a batch of the history\n',
+  );
 });
 
 test('results: of a table, the error names the results file beside it', async () => {
