@@ -201,13 +201,13 @@ function formatRuns(
   return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run))).join('\n')}\n`;
 }
 
-/** Returns how many rows of a batch are in each state, as its closing block has them; the rows of one that runs are counted alone. */
+/** Returns how many rows of a batch are in each state; the rows of one that runs are counted alone. */
 function rowsText({ rows, ended }: PastRun): string {
   if (rows === undefined) return '';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
-  return pluralize(total, 'row') + (ended ? `: ${states.join(', ')}` : '');
+  return [pluralize(total, 'row'), ended && states.join(', ')].filter(Boolean).join(': ');
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

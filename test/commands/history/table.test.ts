@@ -245,6 +245,11 @@ describe('history: the runs that are listed', () => {
     expect(stripVTControlCharacters(stdout)).toContain(`${text}\n`);
   });
 
+  test('a batch of an empty table has no states', async () => {
+    const { stdout } = await past([{ ...BATCH, ended: BATCH_END, rows: {} }]).history();
+    expect(stdout).toMatch(/now\n {2}0 rows\n$/);
+  });
+
   test('a word for the state of rows that others wrote into the history is escaped', async () => {
     const { stdout } = await past([{ ...BATCH, ended: BATCH_END, rows: { '\u001b[2J': 1 } }]).history();
     expect(stdout).toContain('  1 row: 1 \\u001b[2J\n');
