@@ -5,7 +5,7 @@
 import { type Facts, stateOfError } from '../errors.js';
 import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
 import { hasEndedStatus, isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
-import { formatElapsed } from '../text/quantity.js';
+import { formatDuration } from '../text/quantity.js';
 import { ROW_LABEL } from '../text/row-label.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
@@ -224,7 +224,7 @@ export function requestLines({ error }: Outcome): string[] {
  * Returns `still RUNNING (1 of 4 steps) after 12s; the run continues`, not sanitized, for a run that wfr stopped waiting for.
  */
 export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
-  const time = durationMs === undefined ? '' : ` after ${formatElapsed(durationMs)}`;
+  const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
   const steps = durationMs === undefined ? '' : stepsText(run);
   const status = run === undefined ? 'not seen' : (run.status ?? 'accepted');
   return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;

@@ -110,7 +110,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="running" ',
     outcome: 'running',
-    message: 'still RUNNING (1 of 4 steps) after 6s; the run continues',
+    message: 'still RUNNING (1 of 4 steps) after 6.0s; the run continues',
   },
   {
     name: 'Ctrl-C while it is watched',
@@ -239,7 +239,7 @@ describe('--report: every way to end is in every report', () => {
       expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
       expect(shown.outcome).toBe(ending.outcome);
       // The duration has its own column.
-      expect(shown.message).toContain(message.replace(/ \(1 of 4 steps\) after 6s/, ''));
+      expect(shown.message).toContain(message.replace(/ \(1 of 4 steps\) after 6\.0s/, ''));
       expect(reported.html).toContain(`: ${ending.outcome}</h1>`);
 
       const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];

@@ -87,7 +87,7 @@ describe('run: in the sandbox', () => {
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
     expect(result.exitCode).toBe(8);
     expect(result.stdout).toBe('');
-    expect(result.stderr).toMatch(/RUNNING \(1 of 10 steps\) after 7s; the run continues\.\n/);
+    expect(result.stderr).toMatch(/RUNNING \(1 of 10 steps\) after 7\.0s; the run continues\.\n/);
     expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
     // The last sleep is limited to the remaining time.
     expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);
