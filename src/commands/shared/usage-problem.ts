@@ -4,7 +4,7 @@ import { UsageError, unknownName } from '../../errors.js';
 import { commandPath } from './flags.js';
 
 /** Commands that are listed at most as those that have a flag. */
-const MAX_LISTED = 3;
+const MAX_LISTED = 4;
 
 /** The fewest characters of a flag that tell which one is meant, with its hyphens. */
 const MIN_BEGINNING = 5;
@@ -27,7 +27,11 @@ export function usageErrorOf(
         return new UsageError('no flag takes the token: set WFR_TOKEN', 'wfr help environment');
       // Of a flag without a value, commander knows only the name.
       if (hasFlag(command.options, flag)) return usageError(`${flag}: takes no value`);
-      const owners = command.parent === null ? [] : defineOthers();
+      // Commander suggests only what differs in few letters.
+      const begun = command.options.find(
+        ({ long }) => flag.length >= MIN_BEGINNING && long?.startsWith(flag),
+      );
+      const owners = command.parent === null || begun ? [] : defineOthers();
       const names = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
       if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);
       if (names.length > 0) {
@@ -35,10 +39,6 @@ export function usageErrorOf(
         return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
-      // Commander suggests only what differs in few letters.
-      const begun = command.options.find(
-        ({ long }) => flag.length >= MIN_BEGINNING && long?.startsWith(flag),
-      );
       const meant = nearest ?? begun?.long;
       const suggestion = meant ? `; did you mean ${meant}?` : '';
       const isInput = !meant && name && hasFlag(command.options, '--input');
@@ -56,8 +56,11 @@ export function usageErrorOf(
       return usageError(`${quoted.replace(/^-\w, /, '')}: the value is missing`);
     case 'commander.excessArguments': {
       const word = command.args[command.registeredArguments.length] || '""';
-      const show = command.name() === 'history' ? [`To show a run: wfr status ${word}`] : [];
-      return usageError(`${word}: unexpected argument`, ...show);
+      const isId = command.name() === 'history' && /^[\w-]+$/.test(word);
+      return usageError(
+        `${word}: unexpected argument`,
+        ...(isId ? [`To show a run: wfr status ${word}`] : []),
+      );
     }
     case 'commander.help':
       // Other programs print their version with -v.

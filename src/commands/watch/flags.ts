@@ -5,8 +5,8 @@ export const WATCH: CommandEntry = {
   name: 'watch',
   summary: 'wait for existing runs to end',
   help: `
-The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED. It is the same
-for a run that has already ended.
+The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED, 3 for several
+that end differently. It is the same for a run that has already ended.
 
 Examples:
   wfr watch "$id"

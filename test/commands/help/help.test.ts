@@ -236,6 +236,12 @@ describe('wfr: mistakes on the command line', () => {
       'wfr help run',
     ],
     [['status', 'x', '--invoice', 'a'], '--invoice: there is no such flag\n  See: ', 'wfr help status'],
+    [
+      ['sandbox', '--workflow', 'a'],
+      '--workflow: there is no such flag; did you mean --workflows?\n',
+      'wfr help sandbox',
+    ],
+    [['history', '$(x)'], '$(x): unexpected argument\n  See: ', 'wfr help history'],
     [['run', 'x', '--results', 'y'], '--results belongs to wfr batch\n  See: ', 'wfr help batch'],
     [
       ['status', 'x', '--timeout=secret'],
