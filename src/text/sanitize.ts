@@ -147,7 +147,7 @@ const MAX_START = 200;
 
 /** What to say about output with such commands: it is exact, so the danger is the reader's. */
 export const COMMANDS_WARNING =
-  'the output has lines that a CI runner acts on where it is printed to the log, such as ::add-mask:: or ##vso[; write it to a file instead';
+  'the output has lines that a CI runner acts on, such as ::add-mask:: or ##vso[; write it to a file instead';
 
 /** Returns a function that takes the chunks of an output one by one, and returns whether a command was in one so far. */
 export function createCommandFinder(): (chunk: string | Uint8Array) => boolean {

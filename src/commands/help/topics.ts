@@ -62,8 +62,7 @@ it, a document is {"$document": "scan.pdf", "type": "application/pdf"}; the type
 is optional, and the path is relative to that file. Add --no-documents where
 others control the JSON.
 
-All errors in inputs are reported together, before anything is sent. If the
-config file declares the parameters of the workflow, inputs must match them; see
+Inputs must match the parameters that the config file declares, if it does; see
 wfr help config.
 
 Examples:
@@ -80,7 +79,7 @@ For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 the code that all of them have; else 3.
 
 Example:
-  wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?"
+  wfr run "$workflow" invoice@scan.pdf || echo "exit code $?"
 `,
 
   environment: (width) => `Environment

@@ -59,7 +59,7 @@ export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
   if (segments !== undefined) return { text, segments };
   throw new UsageError(
-    `--get ${JSON.stringify(text)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
+    `--get ${JSON.stringify(text)}: is not a JSON Pointer, such as /total; in a name, write ~1 for / and ~0 for ~`,
   );
 }
 
