@@ -142,22 +142,24 @@ function* formatData(
 /** Runs that a command names at most. */
 const MAX_NAMED = 10;
 
-/** Returns the command that shows the first runs that may have ended since, all at one service, if there are any. */
+/**
+ * Returns the command that shows the first runs that may have ended since, if there are any: all at one service, the current one
+ * if it has some.
+ */
 function statusCommand(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
   { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
 ): string | undefined {
   const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
-  const [first] = open;
+  const [current] = settingValues('baseUrl', { flags: {}, profile, context });
+  const withoutSlash = (url = '') => url.replace(/\/+$/, '');
+  const isHere = ({ baseUrl }: ListedRun) => withoutSlash(baseUrl) === withoutSlash(current?.text);
+  const first = open.find(isHere) ?? open[0];
   if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
   const named = ids.slice(0, MAX_NAMED);
-  const [current] = settingValues('baseUrl', { flags: {}, profile, context });
-  const withoutSlash = (url = '') => url.replace(/\/+$/, '');
-  const isElsewhere = withoutSlash(current?.text) !== withoutSlash(first.baseUrl);
-  const baseUrl = isElsewhere ? first.baseUrl : undefined;
-  const flags = toArgs({ profile: name, baseUrl });
+  const flags = toArgs({ profile: name, baseUrl: isHere(first) ? undefined : first.baseUrl });
   return commandOfRuns('status', flags, named, context.platform);
 }
 
