@@ -62,7 +62,7 @@ describe('terminal', () => {
     screen.typeLine('clear; wfr run w a=1 --interval 50ms');
     const text = await screen.waitFor(/either\.\n\$$/);
     expect(text).toMatch(
-      /\nFailed at step Check credit \(1 of 4\s+steps\s+in \d\S*\)\n\| The credit service does not know the\n\| {3}customer, and nobody else does\n\| {3}either\.\n\$$/,
+      /\nFailed at step Check credit \(1 of\s+4 steps\s+in \d\S*\)\n\| The credit service does not know the\n\| {3}customer, and nobody else does\n\| {3}either\.\n\$$/,
     );
     // The watch command goes with the live line also where it does not fit.
     expect(text).not.toContain('To watch it');
