@@ -238,7 +238,7 @@ export interface EndedRow {
   reason: string;
 }
 
-/** Reasons why rows did not succeed that are shown, in the order of the states, the most frequent first. */
+/** Reasons why rows did not succeed that are shown, the most frequent first; the closing block has all. */
 const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
