@@ -10,7 +10,7 @@ function shownLength(text: string): number {
  * Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`, which are copied
  * whole, nor after a count, such as `3 failed`, also in color.
  */
-const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|(?:\b|m)\d+(?= [a-z])) /;
+const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|[ (m][\d,]+(?= [a-z])) /;
 
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is
