@@ -39,7 +39,7 @@ export function usageErrorOf(
         return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);
       }
       const [, name] = /^--([\w.-]+)$/.exec(flag) ?? [];
-      const meant = nearest ?? begun?.long;
+      const meant = begun?.long ?? nearest;
       const suggestion = meant ? `; did you mean ${meant}?` : '';
       const isInput = !meant && name && hasFlag(command.options, '--input');
       const input = isInput ? [`To send an input, write --input ${name}=text or --input ${name}@file`] : [];

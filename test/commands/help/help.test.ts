@@ -241,6 +241,7 @@ describe('wfr: mistakes on the command line', () => {
       '--workflow: there is no such flag; did you mean --workflows?\n',
       'wfr help sandbox',
     ],
+    [['run', 'x', '--det'], '--det: there is no such flag; did you mean --detach?\n', 'wfr help run'],
     [['history', '$(x)'], '$(x): unexpected argument\n  See: ', 'wfr help history'],
     [['run', 'x', '--results', 'y'], '--results belongs to wfr batch\n  See: ', 'wfr help batch'],
     [
