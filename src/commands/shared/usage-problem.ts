@@ -63,8 +63,7 @@ export function usageErrorOf(
       );
     }
     case 'commander.help':
-      // Other programs print their version with -v.
-      return usageError('the command is missing; -V prints the version');
+      return usageError('the command is missing');
     default: {
       const [, allowed] = /^error: command-argument .* Allowed choices are (.*)\.$/s.exec(message) ?? [];
       if (allowed !== undefined) return usageError(`${quoted || '""'}: choose one of ${allowed}`);

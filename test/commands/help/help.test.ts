@@ -160,7 +160,7 @@ describe('wfr: mistakes on the command line', () => {
       const { stdout, stderr, exitCode } = await runCli(line.split(' '));
       expect({ stdout, stderr: stripVTControlCharacters(stderr), exitCode }).toEqual({
         stdout: '',
-        stderr: 'wfr: error: the command is missing; -V prints the version\n  See: wfr --help\n',
+        stderr: 'wfr: error: the command is missing\n  See: wfr --help\n',
         exitCode: 2,
       });
     },
