@@ -62,7 +62,7 @@ export function livePainter(
       done = share;
       return drawBar(share, width < WIDE ? 6 : 12);
     };
-    const above = fitLines(progress.lines(clock.monotonic(), bar), width);
+    const above = fitLines(progress.lines(clock.monotonic(), bar), width, output.mask);
     // A command that is cut could not be pasted.
     const below = progress.below(width).filter((line) => textWidth(line) <= width);
     const lines = [...above, ...below];

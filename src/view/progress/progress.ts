@@ -309,7 +309,6 @@ export function showBatch(
       return `${head} (${count > 1 ? 'last: ' : ''}${label}): ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
     });
     if (others > 0) texts.push(pluralize(others, 'more reason'));
-    // A secret of several words that is wrapped could not be masked later.
     return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
   };
 
@@ -361,8 +360,9 @@ function estimateText(ms: number): string {
 }
 
 /** Returns lines of at most `width` columns: each has the parts that fit, those of the lowest rank first, and wraps those of rank 0. */
-export function fitLines(lines: readonly Line[], width: number): string[] {
-  const texts = lines.map((line) => fitLine(line, width)).filter(Boolean);
+export function fitLines(lines: readonly Line[], width: number, mask: SecretMask['mask']): string[] {
+  // A secret of several words that is wrapped could not be masked later.
+  const texts = lines.map((line) => mask(fitLine(line, width))).filter(Boolean);
   return wrapLines(texts, width).map((text) => cutText(text, width));
 }
 

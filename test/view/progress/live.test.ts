@@ -33,7 +33,8 @@ function openAt0<T>(show: (tools: ProgressTools) => T) {
     },
   });
   const bar = (share: number | undefined) => drawBar(share);
-  const lineAt = (now: number, width: number) => fitLines(progress?.lines(now, bar) ?? [], width).join('\n');
+  const lineAt = (now: number, width: number) =>
+    fitLines(progress?.lines(now, bar) ?? [], width, (text) => text).join('\n');
   return { opened, lineAt };
 }
 function uploadText(upload: Upload, width: number) {
