@@ -216,7 +216,7 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
       if (path === value) hints.set(name, text);
       else warnings.push(text);
     } else if (/number|boolean/.test(type))
-      hints.set(name, `${name}: was sent as a text; for a ${type} write ${use(':=')}`);
+      hints.set(name, `${name}: sent as a text; for a ${type} write ${use(':=')}`);
   }
   return { warnings, hints: areDeclared ? undefined : hints };
 }

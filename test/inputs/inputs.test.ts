@@ -154,8 +154,8 @@ describe('inputs: separators', () => {
 describe('inputs: texts that the service rejects', () => {
   const FILE =
     'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
-  const AMOUNT = 'amount: was sent as a text; for a number write amount:=';
-  const PAID = 'paid: was sent as a text; for a boolean write paid:=';
+  const AMOUNT = 'amount: sent as a text; for a number write amount:=';
+  const PAID = 'paid: sent as a text; for a boolean write paid:=';
 
   /** Returns the hints of the error, and the lines before it. */
   async function reject(status: number, message: string, args: readonly string[]) {

@@ -104,7 +104,7 @@ export function rowRunner(
     if ('problem' in inputs || plan.declared !== undefined) return;
     for (const { name, separator, value } of inputs.items)
       if (separator === '=' && FILE_NAME.test(value) && blamesInput(response, name))
-        advice.add(`If the column ${name} names files, name it ${name}@ to send them.`);
+        advice.add(`If column ${name} names files, name it ${name}@ to send them.`);
   }
 
   /** Returns undefined for a row that waits because of --limit. */

@@ -247,8 +247,8 @@ describe('batch: rows and tables', () => {
         cwd,
       });
       expect(stderr).toMatch(/[12] rejected/);
-      const advice = names.map((name) => `If the column ${name} names files, name it ${name}@ to send them.`);
-      expect(stderr.match(/^If the column.*$/gm) ?? []).toEqual(advice);
+      const advice = names.map((name) => `If column ${name} names files, name it ${name}@ to send them.`);
+      expect(stderr.match(/^If column.*$/gm) ?? []).toEqual(advice);
     },
   );
 
