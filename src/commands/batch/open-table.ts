@@ -30,8 +30,14 @@ export async function openTable(
   signal: AbortSignal,
 ): Promise<{ table: Table; close(): Promise<void> }> {
   const { rows, each, tokenFile } = flags;
-  if (rows !== undefined && each !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
-  if (rows === undefined && each === undefined) {
+  if (each !== undefined) {
+    if (rows !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
+    if (each === '') throw new UsageError('--each: is empty; expected the name of an input, such as invoice');
+    if (patterns.length === 0)
+      throw new UsageError(`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`);
+    return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
+  }
+  if (rows === undefined) {
     const table = patterns.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
     const how =
       table === undefined
@@ -39,21 +45,13 @@ export async function openTable(
         : `--rows ${table} reads this table`;
     throw new UsageError(`wfr batch requires rows: ${how}`, 'wfr help batch');
   }
-  if (each !== undefined) {
-    if (each === '') throw new UsageError('--each: is empty; expected the name of an input, such as invoice');
-    if (patterns.length === 0)
-      throw new UsageError(`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`);
-    return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
-  }
   if (files.length > 0) throw new UsageError(`${files[0]}: files require --each <parameter>, not --rows`);
-  const path = rows ?? '';
-  if (path === '-' && tokenFile === '-') {
+  if (rows === '-' && tokenFile === '-')
     throw new UsageError('--rows -: --token-file - already reads standard input');
-  }
-  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context));
+  const base = rows === '-' ? context.cwd : dirname(resolvePath(rows, context));
   const { delimiter, file, within } = await collectUsageErrors({
     delimiter: () => parseDelimiter(flags.delimiter),
-    file: () => openRows(path, context, signal),
+    file: () => openRows(rows, context, signal),
     within: () => openBoundary(flags, base, context),
   });
   try {
