@@ -80,12 +80,11 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   const { table, shard } = plan;
   const { context, interruption } = session;
   const { salt, table: recordedDigest } = log.recorded;
-  const isShard = shard.count > 1;
-  const hmac = createHmac('sha256', salt);
+  const hmac = shard.count > 1 ? createHmac('sha256', salt) : undefined;
   let tableRows = 0;
   const onRow = (row: Row) => {
     tableRows++;
-    if (isShard) hmac.update(row.digest());
+    hmac?.update(row.digest());
   };
   const placeOf = ({ place }: Row) => {
     if (place === undefined) return undefined;
@@ -105,7 +104,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
     if (waiting.push(row) === AT_ONCE) await identify();
   }
   await identify();
-  const digest = isShard ? hmac.digest('hex').slice(0, 32) : undefined;
+  const digest = hmac?.digest('hex').slice(0, 32);
   if (digest !== undefined && recordedDigest !== undefined && recordedDigest !== digest)
     throw new BatchFileError(
       'the table has changed since its rows were recorded; with --shard it must stay as it was, or use another --results file',

@@ -80,10 +80,11 @@ export async function validateDecisions(
       `${flag}: ${isRow ? `row ${row} is ${word}, not ${expected}` : `no row ${row} is recorded`}`,
     );
   };
-  const checkRows = (flag: string, selection: RowSelection, again: Again, expected: string) => {
+  const checkRows = (again: Again, selection: RowSelection, expected: string) => {
     for (const [first, last] of selection === 'all' ? [] : selection)
       for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
-        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)] !== again) reject(flag, row, expected);
+        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)] !== again)
+          reject(`--${again}`, row, expected);
   };
   for (const { row, id, flag } of adoptions) {
     const state = rows.recordedState(row);
@@ -93,8 +94,8 @@ export async function validateDecisions(
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
   }
-  checkRows('--resend-unknown', resendUnknown, 'resend-unknown', 'unknown');
-  checkRows('--retry-failed', retryFailed, 'retry-failed', 'failed, rejected or lost');
+  checkRows('resend-unknown', resendUnknown, 'unknown');
+  checkRows('retry-failed', retryFailed, 'failed, rejected or lost');
   if (adoptions.length > 0 && results !== undefined)
     problems.push(...(await runsOfOtherRows(adoptions, results)));
   throwProblems(problems);
