@@ -15,7 +15,7 @@ export function resolveTriggerSettings(sources: ServiceSources) {
   };
 }
 
-const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Returns the workflows that a profile names; `parameters` is undefined if it does not declare them. */
 export function namedWorkflows(profile: Profile | undefined) {
@@ -44,9 +44,9 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   if (id !== undefined) return isUrl(workflow) ? id : workflow;
   if (/^[\w.-]+(=|:=|@)/.test(workflow))
     throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
-  if (profile === undefined || named.length === 0) return workflow;
+  if (named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
-  throw unknownName(`${workflow}: no workflow of profile ${profile.name}, and no UUID`, workflow, names);
+  throw unknownName(`${workflow}: no workflow of profile ${profile?.name}, and no UUID`, workflow, names);
 }
 
 /** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */
@@ -68,7 +68,7 @@ export function findDeclaredWorkflow(
 /** Returns the UUIDs in a URL, or a text that is one, in lower case. */
 function idsIn(workflow: string): string[] {
   if (!isUuid(workflow) && !isUrl(workflow)) return [];
-  return [...new Set((workflow.match(UUID) ?? []).map((id) => id.toLowerCase()))];
+  return [...new Set(workflow.toLowerCase().match(UUID))];
 }
 
 function isUrl(workflow: string): boolean {
