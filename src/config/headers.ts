@@ -72,7 +72,7 @@ async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; 
 }
 
 /** Headers whose values are secrets whatever they look like. */
-const SECRET_HEADERS = /^\s*(proxy-authorization|authorization|cookie)\s*$/i;
+const SECRET_HEADERS = /^\s*((proxy-)?authorization|cookie)\s*$/i;
 
 /** Masks the values of headers, unless they are ordinary text, and what follows a scheme in them, such as `Basic`. */
 function maskValues(lines: readonly { text: string }[], { secrets }: Context): void {

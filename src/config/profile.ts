@@ -81,13 +81,12 @@ export interface ConfigLocation {
  */
 export function locateConfig(context: Context): ConfigLocation | undefined {
   const { env, home, platform } = context;
-  if (env.WFR_CONFIG) return { path: resolvePath(env.WFR_CONFIG, context), isNamed: true };
+  const { WFR_CONFIG, APPDATA, XDG_CONFIG_HOME = '' } = env;
+  if (WFR_CONFIG) return { path: resolvePath(WFR_CONFIG, context), isNamed: true };
   // A relative path is to be ignored (XDG Base Directory Specification).
-  const xdg = isAbsolute(env.XDG_CONFIG_HOME ?? '') ? env.XDG_CONFIG_HOME : join(home, '.config');
-  const folder = platform === 'win32' ? env.APPDATA || join(home, 'AppData', 'Roaming') : xdg;
-  return folder && isAbsolute(folder)
-    ? { path: join(folder, 'wfr', 'config.json'), isNamed: false }
-    : undefined;
+  const xdg = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config');
+  const folder = platform === 'win32' ? APPDATA || join(home, 'AppData', 'Roaming') : xdg;
+  return isAbsolute(folder) ? { path: join(folder, 'wfr', 'config.json'), isNamed: false } : undefined;
 }
 
 /**

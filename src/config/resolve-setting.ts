@@ -95,8 +95,9 @@ export async function readSettingFile(
   setting: SettingName,
   sources: ServiceSources,
 ): Promise<NamedBytes | undefined> {
-  const { text: path, source } = resolveSetting(setting, sources) ?? {};
-  if (path === undefined || source === undefined) return undefined;
+  const value = resolveSetting(setting, sources);
+  if (value === undefined) return undefined;
+  const { text: path, source } = value;
   const label = settingLabel(setting, source);
   const name = `${label} ${path}`;
   if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
