@@ -6,7 +6,7 @@ import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
-import { pluralize } from '../../text/quantity.js';
+import { formatIso, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { ROW_LABEL } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
@@ -47,7 +47,7 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
     const reason = run === undefined ? error?.text : run.error?.message;
     return reason === undefined ? null : withoutLabel(reason, label);
   },
-  started: ({ startedAt }) => (startedAt === undefined ? null : new Date(startedAt).toISOString()),
+  started: ({ startedAt }) => (startedAt === undefined ? null : formatIso(startedAt)),
   /** From then until its end was seen, in seconds. */
   duration: ({ durationMs }) => (durationMs === undefined ? null : durationMs / 1_000),
 };

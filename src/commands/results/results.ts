@@ -13,7 +13,7 @@ import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platf
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { writtenTable } from '../../table/table.js';
-import { formatUtc } from '../../text/quantity.js';
+import { formatIso, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -95,10 +95,9 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       const { rows } = flags;
       const file = rows === undefined ? undefined : await openRows(rows, context, interruption.signal);
       const outputOf = (outcome: Outcome) => {
-        const files = outcome.state === 'gone' ? undefined : rowFiles;
-        return (
-          outcome.run && (files?.outputOf(labelOf(outcome), outcome.row, outcome.run) ?? outcome.run.output)
-        );
+        const { state, row, run } = outcome;
+        const files = state === 'gone' ? undefined : rowFiles;
+        return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
       };
       try {
         const paths = { base: context.cwd, within: undefined };
@@ -212,7 +211,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   return {
     exitCode: toExitCode(exit),
     total: total ?? null,
-    started: period === undefined ? null : new Date(period.startedAt).toISOString(),
+    started: period === undefined ? null : formatIso(period.startedAt),
     duration: period === undefined ? null : period.durationMs / 1_000,
     counts: Object.fromEntries(counts),
     reasons,
