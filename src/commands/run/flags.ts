@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr run`. */
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
@@ -31,9 +31,7 @@ Examples:
         '[input...]',
         'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile; see wfr help inputs',
       )
-      .addOption(
-        new Option('-i, --input <item>', 'an input, the same as an argument; repeatable').argParser(collect),
-      )
+      .option('-i, --input <item>', 'an input, the same as an argument; repeatable', collect)
       .addOption(
         common(
           '--inputs-file <file|->',

@@ -8,7 +8,7 @@ import { REPORT_CHOICES } from '../../report/formats.js';
 export const TOPIC_NAMES = ['inputs', 'exit-codes', 'environment'] as const;
 
 /** Collects the values of a repeatable flag. */
-export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
+export const collect = (value: string, earlier: string[] = []) => [...earlier, value];
 
 /** The arguments that two commands have: their names, and their help. */
 export const WORKFLOW = ['<workflow>', 'UUID, URL or configured name of the workflow'] as const;
@@ -155,16 +155,12 @@ function addAll(command: Command, flags: readonly Option[], heading: string): vo
 
 /** Returns the flags of the command line, before and after the command's name, without defaults. */
 export function rawFlags<T extends object>(command: Command): T {
-  const raw: Record<string, unknown> = {};
-  const chain = [command];
-  for (let above = command.parent; above !== null; above = above.parent) chain.unshift(above);
-  for (const source of chain) {
-    for (const [name, value] of Object.entries(source.opts())) {
-      if (source.getOptionValueSource(name) !== 'cli') continue;
-      // A repeatable flag may be given in both places.
-      const earlier = raw[name];
-      raw[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
-    }
+  const raw: Record<string, unknown> = command.parent === null ? {} : rawFlags(command.parent);
+  for (const [name, value] of Object.entries(command.opts())) {
+    if (command.getOptionValueSource(name) !== 'cli') continue;
+    // A repeatable flag may be given in both places.
+    const earlier = raw[name];
+    raw[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
   }
   return raw as T;
 }
