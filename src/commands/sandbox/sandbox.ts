@@ -58,7 +58,7 @@ export async function sandbox(
   const style = await openStyle(flags.color, context, output);
   const { bold } = style;
   const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
-  const { workflows: file, fromProfile, failStep, slow } = flags;
+  const { workflows: file, fromProfile, failStep, slow, reject, dropAnswer } = flags;
   /** Returns the command of a sandbox whose workflows do the same. */
   const own = (...args: string[]) => {
     const chosen = toArgs({ workflows: file, fromProfile, failStep, slow });
@@ -72,16 +72,17 @@ export async function sandbox(
     return ExitCode.ok;
   }
   const [program, ...args] = command;
+  const { clock } = context;
   // Other users of the machine can connect to the port, and do not know the token.
   const token = randomBytes(24).toString('base64url');
   const log = (line: string) => {
-    const time = formatIso(context.clock.now()).slice(11, 19);
+    const time = formatIso(clock.now()).slice(11, 19);
     const text = sanitizeLines(line)
       .join('; ')
       .replace(/^[45]\d\d/, (status) => style.error(status));
     void writeLine(`${time}Z ${text}`, context);
   };
-  const served = { ...options, token, clock: context.clock, log: program === undefined ? log : undefined };
+  const served = { ...options, dropAnswer, token, clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {
     throw new UsageError(`--port ${port}: ${describeSystemError(error)}; use another port, or omit --port`);
   });
@@ -91,7 +92,6 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(fromProfile !== undefined && { WFR_PROFILE: fromProfile }),
   };
-  const { reject, dropAnswer } = flags;
   const forced = shellCommand(toArgs({ failStep, reject, dropAnswer }));
   const announce = async (end: string) => {
     const effect = dropAnswer ? ' (runs start without a response)' : '';
@@ -229,13 +229,13 @@ function describeWorkflow(
     `  ${bold(shown)}`,
     optional && `  optional: ${optional}`,
   ];
-  return lines.map((line) => (line === undefined ? '' : `${line}\n`)).join('');
+  return `${lines.filter(Boolean).join('\n')}\n`;
 }
 
 /** Parses the flags. Throws UsageError with every problem. */
-async function parseSandboxFlags(flags: SandboxFlags, context: Context) {
+function parseSandboxFlags(flags: SandboxFlags, context: Context) {
   const { failStep, slow = '1', reject, port = '0', dropAnswer } = flags;
-  const checked = await collectUsageErrors(
+  return collectUsageErrors(
     {
       workflows: async () => withFailingStep(failStep, await loadWorkflows(flags, context)),
       slow: () => parseNumber('--slow', slow, /^(\d+\.?\d*|\.\d+)$/, 'a factor', [0.01, 1_000]),
@@ -249,7 +249,6 @@ async function parseSandboxFlags(flags: SandboxFlags, context: Context) {
     },
     'wfr help sandbox',
   );
-  return { ...checked, dropAnswer };
 }
 
 function parseNumber(
@@ -299,11 +298,11 @@ function withFailingStep(step: string | undefined, workflows: readonly Workflow[
  */
 async function profileWorkflows(profileName: string, context: Context): Promise<Workflow[]> {
   const profile = await chooseProfile({ profile: profileName }, context, '--from-profile');
-  const namesById = new Map<string, string[]>();
-  for (const { id, name } of namedWorkflows(profile)) namesById.set(id, [...(namesById.get(id) ?? []), name]);
-  if (namesById.size === 0)
+  const named = namedWorkflows(profile);
+  if (named.length === 0)
     throw new UsageError(`--from-profile ${profileName}: this profile has no workflows`);
-  return [...namesById].map(([id, names]) =>
-    echoWorkflow(id, names.join(', '), findDeclaredWorkflow(id, {}, profile)?.parameters),
-  );
+  return [...new Set(named.map(({ id }) => id))].map((id) => {
+    const names = named.filter((one) => one.id === id).map(({ name }) => name);
+    return echoWorkflow(id, names.join(', '), findDeclaredWorkflow(id, {}, profile)?.parameters);
+  });
 }
