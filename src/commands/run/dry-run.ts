@@ -23,7 +23,7 @@ export async function printDryRun(plan: RunPlan, { reporter, stdout, layout }: S
     headers: {
       ...hidden,
       'content-type': 'application/json',
-      ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
+      authorization: credentials.source && 'Bearer (hidden)',
     },
   };
   await stdout.write(formatJson(Buffer.from(await requestText(head, trigger)), layout.jsonColors));

@@ -17,11 +17,11 @@ export async function openFolders(
   if (force && saveDocuments === undefined && saveOutputs === undefined)
     throw new UsageError('--force requires --save-documents or --save-outputs');
   return collectUsageErrors({
-    outputs: async () =>
+    outputs: () =>
       saveOutputs === undefined
         ? undefined
         : openSaveFolder({ flag: '--save-outputs', folder: saveOutputs, force }, context),
-    documents: async () =>
+    documents: () =>
       saveDocuments === undefined
         ? undefined
         : openDocumentFolder({ folder: saveDocuments, force, severalRuns }, context),

@@ -52,7 +52,7 @@ async function planWatch(
   for (const id of ids) documents?.runFolder(id);
   const savedFlags = (some: readonly string[]) => [
     ...toArgs({ saveOutputs: outputs?.folder }),
-    ...(documents?.flagsFor(some) ?? (flags.force ? ['--force'] : [])),
+    ...(documents?.flagsFor(some) ?? toArgs({ force: flags.force })),
   ];
   const saveOutput = outputs && outputSaver(ids, outputs);
   const subjects = ids.map((id) => ({ id }));

@@ -176,6 +176,15 @@ describe('watch: a run that has ended', () => {
   });
 });
 
+test('watch --save-outputs: each output is a file, and the command that continues has the same flags', async () => {
+  const cwd = temporaryFolder();
+  const args = ['--timeout', '0', '--save-outputs', 'out', '--force'];
+  const running = await watch(showRun(), args, { cwd });
+  expect(running.stderr).toContain('To watch it: wfr watch --save-outputs out --force run-1\n');
+  expect((await watch(finished, args, { cwd })).exitCode).toBe(0);
+  expect(readFileSync(join(cwd, 'out/run-1.json'), 'utf8')).toBe((await watch(finished)).stdout);
+});
+
 test('watch: a FINISHED run without an output prints null, which is JSON', async () => {
   for (const output of [undefined, null]) {
     expect(await watch(inTurn(showRun({ status: 'FINISHED', output })))).toMatchObject({
