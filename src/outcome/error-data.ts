@@ -108,10 +108,10 @@ function failedOf(outcomes: readonly Outcome[]): Outcome[] {
 
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
 function describeWork(ending: CommandEnding): ErrorData[] {
-  const { exit, runs, failure, rows } = ending;
+  const { runs, failure, rows } = ending;
   const whole = [
     ...(failure === undefined ? [] : [describeError(failure, ending)]),
-    ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
+    ...(rows === undefined ? [] : [describeRows(rows, ending)]),
   ];
   if (whole.length > 0) return whole;
   return failedOf(runs).map((outcome) => {
@@ -179,9 +179,9 @@ const NEEDS_CHANGE: readonly number[] = [
 
 function describeRows(
   { summary, hints, reasons, hasUnknown, hasOpen, retryAfter }: RowsEnding,
-  exitCode: number,
-  { triggersAgain }: CommandEnding,
+  { exit, triggersAgain }: CommandEnding,
 ): ErrorData {
+  const exitCode = toExitCode(exit);
   const code = codeOfReasons(reasons, exitCode) ?? codeOfExit(exitCode) ?? 'interrupted';
   const trimmed = (lines: readonly string[]) => lines.map((line) => line.trim());
   const { facts } = new WfrError(code, trimmed(summary), {
@@ -233,7 +233,7 @@ function joinErrors(errors: readonly ErrorData[], runs: number, exitCode: number
 
 /** Returns an error as one line: `run-1: rejected: …`. */
 function errorText({ runId, code, message, details, service }: ErrorData): string {
-  const texts = [message, ...details, ...(service?.message == null ? [] : [service.message])];
+  const texts = [message, ...details, service?.message ?? []].flat();
   const prefix = runId === null ? [] : [truncate(runId)];
   return [...prefix, code, texts.join('; ').replaceAll('\n', '; ')].join(': ');
 }
