@@ -179,9 +179,9 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
 async function input(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
   const { text, operands, flags } = cursor;
-  const { separator, value } = splitItem(text) ?? {};
+  const { separator, value = '' } = splitItem(text) ?? {};
   if (separator?.startsWith('@'))
-    return [{ paths: 'files', start: text.slice(0, text.length - (value ?? '').length) }];
+    return [{ paths: 'files', start: text.slice(0, text.length - value.length) }];
   if (separator !== undefined) return [];
   const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name));
   const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.has(name));

@@ -124,9 +124,8 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
     page: plan.settings.pageOf(run.id),
   };
   await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
-  const command = watchCommand([run.id], plan);
-  if (isCut) reporter.continuation({ text: 'To print the whole output', command }, { isDim: true });
   // A script that asks again and again needs no advice.
-  else if (!hasEnded(run) && reporter.live)
-    reporter.continuation({ text: 'To watch it', command }, { isDim: true });
+  const isAdvised = !hasEnded(run) && reporter.live;
+  const text = isCut ? 'To print the whole output' : isAdvised && 'To watch it';
+  if (text) reporter.continuation({ text, command: watchCommand([run.id], plan) }, { isDim: true });
 }

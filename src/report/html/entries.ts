@@ -10,7 +10,7 @@ import {
   withoutTable,
   wordOf,
 } from '../../outcome/outcome.js';
-import { hasEndedStatus } from '../../service/run.js';
+import { hasEnded } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
@@ -34,7 +34,7 @@ export type Entry = ReturnType<typeof toEntry>;
 /** Returns the entry of a run; `index` is its position on the page, from 0, and `table` that of all rows, if they have one. */
 export function toEntry(outcome: Outcome, index: number, table: string) {
   const { id = '', run, inputs = [], durationMs, label: name } = outcome;
-  const isTimed = hasEndedStatus(run?.status) && durationMs !== undefined;
+  const isTimed = hasEnded(run) && durationMs !== undefined;
   const label = wordOf(outcome.state);
   const status = statusOf(outcome);
   // Without the time it took, so that equal problems are grouped.
