@@ -30,7 +30,7 @@ import { pollOnce } from '../shared/watch-run.js';
 import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
-type OnceRunPlan = RunPlan & { once: OncePlan };
+type OnceRunPlan = RunPlan & { once: OncePlan; target: OnceTarget };
 
 /** Between two attempts to lock the file while another process has it (ms). */
 const LOCK_INTERVAL = 100;
@@ -40,13 +40,15 @@ const LOCK_INTERVAL = 100;
  * recorded. Throws UsageError if the file belongs to something else, WfrError if it is unknown or lost, and what createRun
  * throws.
  */
-export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<KnownRun> {
+export async function triggerOnce(planned: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
   const { interruption, reporter } = session;
-  const { once } = plan;
+  const { trigger, settings } = planned;
+  const target = { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
+  const plan = { ...planned, once, target };
   const { name } = once.file;
   const { signal } = interruption;
   const options = { ...ownedFileOptions(once.file, session), signal };
-  await interruption.raceWithSignal(createOnceFile(options, targetOf(plan), session.context));
+  await interruption.raceWithSignal(createOnceFile(options, target, session.context));
   const onBusy = ({ isLocal, message, owner }: JournalInUseError, attempts: number) => {
     if (!isLocal) throw new UsageError(`--once ${name}: ${message}`);
     if (attempts > 1) return;
@@ -57,7 +59,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
   };
   const file = await interruption.raceToOpen(openWhenFree(options, onBusy));
   try {
-    const digests = await digestInputs(plan.trigger.inputs, file.header.salt ?? '', signal);
+    const digests = await digestInputs(trigger.inputs, file.header.salt ?? '', signal);
     assertSameCommand(file, digests, plan);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
@@ -68,10 +70,6 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
     // If it cannot be released, the end of this process releases it.
     await file.close().catch(() => {});
   }
-}
-
-function targetOf({ trigger, settings }: RunPlan): OnceTarget {
-  return { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
 }
 
 /** Locks the file, and waits while another process has it, unless `onBusy` throws. */
@@ -99,8 +97,7 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   const { state, digests, id } = current;
   if (hasNoRun(state)) return;
   const differs = otherInputs(digests, now);
-  const target = { ...targetOf(plan), shard: header.shard };
-  const differences = differencesOf(header, target, differs);
+  const differences = differencesOf(header, { ...plan.target, shard: header.shard }, differs);
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
   const problems = [
@@ -140,9 +137,9 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
 
 /** Triggers the run; createRun records each step before it takes effect. */
 async function send({ log, header }: OnceFile, digests: InputDigests, plan: OnceRunPlan, session: Session) {
-  const { name } = plan.once.file;
+  const { once, target } = plan;
+  const { name } = once.file;
   await plan.documents?.assertNoFiles();
-  const target = targetOf(plan);
   try {
     if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
       await log.commit(onceHeader(target, header.salt ?? ''));
@@ -155,7 +152,7 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
         `${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`,
       );
     });
-    return { ...known, recordEnd: endRecorder(known.id, plan.once, session) };
+    return { ...known, recordEnd: endRecorder(known.id, once, session) };
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; ${NOTHING_CREATED}`);

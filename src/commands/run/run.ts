@@ -50,7 +50,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
     known = await triggerRun(createLog(NO_SINK, service.clock), plan, session);
   } else {
     // Of the run that the file may have, that it was not created would be wrong.
-    const found = triggerOnce({ ...plan, once }, session);
+    const found = triggerOnce(plan, once, session);
     known = await found.catch((error) => throwAsUnsent(error, 'nothing was sent'));
   }
   return plan.detached && interruption.received === undefined
