@@ -114,7 +114,7 @@ export function rowRunner(
     const resolving = isNew ? resolveInTurn(row) : resolve(row);
     const resolved = await resolving.catch((error) => {
       log.record({ event: 'intent', row: number, label });
-      if (error instanceof WfrError) log.recordRefusal(number, error, true, secrets);
+      if (error instanceof WfrError) log.ofRow(number, secrets).refused(error, true);
       throw error;
     });
     if (resolved === undefined) return undefined;

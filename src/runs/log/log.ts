@@ -4,8 +4,6 @@
  * request is complete.
  */
 
-import type { WfrError } from '../../errors.js';
-import { factsOf } from '../../outcome/describe-error.js';
 import type { Clock, Output } from '../../platform/context.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
@@ -48,7 +46,6 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
     awaiting,
     record,
     commit,
-    recordRefusal,
     apply,
 
     /** Aborts with an OutputError when nothing more can be written. */
@@ -88,9 +85,12 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
         refused: (error, isFinal) => {
           // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
           const isKnown = error.code === 'not-triggered' && rows.state(row) === 'unreachable';
-          if ((isFinal && !isKnown) || awaiting.has(row)) recordRefusal(row, error, isFinal, secrets);
+          if (!awaiting.has(row) && (!isFinal || isKnown)) return;
+          const reason = recordedError(error.facts, secrets);
+          // Unless it is final, the row is about to be sent again.
+          record({ event: 'refused', row, ...reason, ...(!isFinal && { code: 'not-triggered' }) });
         },
-        unknown: (error) => record({ event: 'unknown', row, ...recordedError(factsOf(error), secrets) }),
+        unknown: (error) => record({ event: 'unknown', row, ...recordedError(error.facts, secrets) }),
         accepted: ({ id }) => record({ event: 'accepted', row, id }),
         candidate: (id) => {
           const candidateId = secrets.mask(id);
@@ -112,12 +112,6 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
   function commit(event: Event): Promise<void> {
     applyNow(event);
     return sink.write([encode(event)]);
-  }
-
-  /** Records that a row has created no run; with `isFinal` false, it is about to be sent again. */
-  function recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
-    const reason = recordedError(factsOf(error), secrets);
-    record({ event: 'refused', row, ...reason, ...(!isFinal && { code: 'not-triggered' }) });
   }
 
   /** Applies an event of an earlier command, at its time (ms since 1970). */
