@@ -1,6 +1,6 @@
 /** Reads a document from a file in blocks, and checks that the file does not change meanwhile. */
 
-import { type BigIntStats, constants, promises } from 'node:fs';
+import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { WfrError } from '../errors.js';
 import { fileId } from '../platform/files.js';
@@ -53,7 +53,7 @@ export function createFileSource(path: string, name: string, identity: FileIdent
   return {
     size,
     async *blocks(buffer) {
-      const handle = await promises.open(path, constants.O_RDONLY).catch(throwAsReadError(name));
+      const handle = await promises.open(path, 'r').catch(throwAsReadError(name));
       try {
         await assertUnchanged(handle.stat({ bigint: true }), name, identity);
         yield* readBlocks(handle, size, name, buffer);

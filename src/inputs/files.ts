@@ -2,7 +2,7 @@
  * Opens and checks the files that inputs name, before anything is sent, and keeps the paths in a table inside certain
  * folders: the table may be from somebody else.
  */
-import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
+import { type BigIntStats, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -145,7 +145,7 @@ async function openFile(
   try {
     const stats: Stats = await promises.stat(absolute);
     if (stats.isDirectory()) throw systemError('EISDIR');
-    handle = await promises.open(absolute, constants.O_RDONLY);
+    handle = await promises.open(absolute, 'r');
     // Only now: before, a link in the path could still be changed.
     if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
     checkOwner?.(await handle.stat());
