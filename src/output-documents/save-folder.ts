@@ -147,16 +147,14 @@ const HARMLESS = new Set(
 
 /** Returns what gives names in one folder: safe characters only, and unique regardless of case. */
 export function createFileNames() {
-  const taken = new Set<string>();
-  /** The next copy to try, by name: many equal names would each try all earlier copies. */
+  /** By name that is taken, the next copy to try: many equal names would each try all earlier copies. */
   const nextCopy = new Map<string, number>();
   const take = (stem: string, extension: string): string => {
     const key = `${stem}${extension}`.toLowerCase();
     for (let copy = nextCopy.get(key) ?? 1; ; copy++) {
       const name = `${stem}${copy === 1 ? '' : `-${copy}`}${extension}`;
-      if (taken.has(name.toLowerCase())) continue;
-      taken.add(name.toLowerCase());
-      nextCopy.set(key, copy + 1);
+      if (nextCopy.has(name.toLowerCase())) continue;
+      nextCopy.set(name.toLowerCase(), 2).set(key, copy + 1);
       return name;
     }
   };
