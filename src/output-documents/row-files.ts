@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 import type { Run } from '../service/run.js';
-import { formatJson } from '../text/json/format-json.js';
 import { ROW_LABEL } from '../text/row-label.js';
 import type { DocumentFolder } from './document-folder.js';
 import { type SaveFolder, toSafeName } from './save-folder.js';
@@ -96,10 +95,7 @@ export function createRowFiles(
         const saved = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output, status } = saved.run;
-        if (outputs !== undefined && output !== undefined && status === 'FINISHED')
-          await outputs.save([
-            { path: join(outputs.folder, `${name}.json`), bytes: () => formatJson(output) },
-          ]);
+        if (output !== undefined && status === 'FINISHED') await outputs?.saveOutput(name, output);
       } catch (error) {
         failure ??= error;
         unsaved++;

@@ -17,6 +17,7 @@ import {
 } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
+import { formatJson } from '../text/json/format-json.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
 export interface FileToSave {
@@ -90,6 +91,9 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
     /** The folder without links. */
     root,
     save,
+    /** Saves the output of a finished run. Throws as `save`. */
+    saveOutput: (name: string, output: Uint8Array) =>
+      save([{ path: join(folder, `${name}.json`), bytes: () => formatJson(output) }]),
   };
 }
 

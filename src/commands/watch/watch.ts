@@ -1,5 +1,4 @@
 /** `wfr watch`: waits for runs that already exist. */
-import { join } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
@@ -8,7 +7,6 @@ import type { PastRun } from '../../history/history.js';
 import { createFileNames, type SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
-import { formatJson } from '../../text/json/format-json.js';
 import { formatElapsed } from '../../text/quantity.js';
 import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
@@ -61,10 +59,9 @@ async function planWatch(
 
 /** Returns what saves outputs, each run's in a file of its own whenever the command is repeated. */
 function outputSaver(ids: readonly string[], outputs: SaveFolder) {
-  const names = createFileNames();
-  const paths = new Map(ids.map((id) => [id, join(outputs.folder, `${names.forRun(id)}.json`)]));
-  return (id: string, output: Uint8Array) =>
-    outputs.save([{ path: paths.get(id) ?? '', bytes: () => formatJson(output) }]);
+  const { forRun } = createFileNames();
+  const names = new Map(ids.map((id) => [id, forRun(id)]));
+  return (id: string, output: Uint8Array) => outputs.saveOutput(names.get(id) ?? '', output);
 }
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
