@@ -90,7 +90,8 @@ export type InputKind =
   | { type: 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null' }
   /** A data URI; `mediaType` is undefined where it is not known yet. */
   | { type: 'document'; mediaType: string | undefined }
-  | { type: 'malformed-document'; problem: string };
+  /** A data URI whose base64 is not valid. */
+  | { type: 'malformed-document' };
 
 /** One difference between inputs and parameters. */
 export interface Mismatch {
@@ -134,7 +135,9 @@ function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
   // A data URI is also a string.
   if (found.type !== type && !(type === 'string' && isDataUri)) {
     const isMalformed = found.type === 'malformed-document' && type === 'document';
-    const actual = isMalformed ? `; ${found.problem}` : `, found ${nounOf(found.type)}`;
+    const actual = isMalformed
+      ? '; the base64 of its data URI is not valid'
+      : `, found ${nounOf(found.type)}`;
     return [{ name, message: `must be ${nounOf(type)}${actual}`, mistyped: { parameter, found } }];
   }
   const mediaType = found.type === 'document' ? found.mediaType : undefined;
@@ -174,5 +177,5 @@ export function kindOfString(text: string): InputKind {
   // RFC 4648, section 4.
   return /^[A-Za-z0-9+/]*={0,2}$/.test(data) && data.length % 4 === 0
     ? { type: 'document', mediaType: head.mediaType }
-    : { type: 'malformed-document', problem: 'the base64 of its data URI is not valid' };
+    : { type: 'malformed-document' };
 }
