@@ -134,8 +134,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
     await finished(request.resume());
     throw new Rejection(reject, `The sandbox rejects all inputs (--reject ${reject}).`);
   }
-  const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
-  if (mediaType.trim().toLowerCase() !== 'application/json')
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Rejection(415, 'The content type must be application/json.');
   const { inputs, ...fields } = await readObject(request);
   const workflow = findWorkflow(fields, workflows);

@@ -29,8 +29,8 @@ const TIME = textSchema('a duration, such as "1.5s"', { pattern: DURATION });
 
 const ANY_OBJECT: Schema = { type: 'object', title: 'an object' };
 
-const list = (items: Schema, check?: Schema['check']): Schema => {
-  return { type: 'array', title: 'a list that is not empty', minItems: 1, items, ...(check && { check }) };
+const list = (items: Schema): Schema => {
+  return { type: 'array', title: 'a list that is not empty', minItems: 1, items };
 };
 
 /** Returns an object with these members, which must not be missing, unless they are optional. */
@@ -46,7 +46,7 @@ const WORKFLOW = object(
   { id: TEXT, versionName: TEXT, parameters: PARAMETERS_SCHEMA, steps: list(STEP) },
   { output: ANY_OBJECT, failure: FAILURE },
 );
-const FILE = object({ workflows: list({ ...WORKFLOW, check: checkNames }, checkIds) });
+const FILE = object({ workflows: { ...list({ ...WORKFLOW, check: checkNames }), check: checkIds } });
 
 /** Returns every mistake in a `--workflows` file, with its place. */
 export function checkWorkflows(file: unknown): JsonProblem[] {
