@@ -48,7 +48,7 @@ export async function triggerOnce(planned: RunPlan, once: OncePlan, session: Ses
   const { name } = once.file;
   const { signal } = interruption;
   const options = { ...ownedFileOptions(once.file, session), signal };
-  await interruption.raceWithSignal(createOnceFile(options, target, session.context));
+  await interruption.raceWithSignal(createOnceFile(once.file, target, session.context));
   const onBusy = ({ isLocal, message, owner }: JournalInUseError, attempts: number) => {
     if (!isLocal) throw new UsageError(`--once ${name}: ${message}`);
     if (attempts > 1) return;

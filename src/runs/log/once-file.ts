@@ -23,30 +23,26 @@ export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 
 /** Creates the file unless it exists: other processes see it whole or not at all. Throws UsageError. */
 export function createOnceFile(
-  options: OwnedFileOptions,
+  { path, name }: Pick<OwnedFileOptions, 'path' | 'name'>,
   target: OnceTarget,
   context: Context,
 ): Promise<void> {
-  return withFileName('--once', options.name, createMissing(options, target, context));
-}
-
-async function createMissing(
-  { path, clock, uid }: OwnedFileOptions,
-  target: OnceTarget,
-  context: Context,
-): Promise<void> {
-  const resolved = await resolveTrusted(path, uid);
-  if ((await lstatOf(path)) !== undefined) return;
-  const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
-  const hidden = await createHidden(resolved, context, 0o600);
-  const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
-  await hidden
-    .write([lines], giveUnusedName)
-    .catch((error) => {
-      // Another process was faster.
-      if (errorCode(error) !== 'EEXIST') throw error;
-    })
-    .finally(hidden.close);
+  const create = async () => {
+    const resolved = await resolveTrusted(path, context.uid);
+    if ((await lstatOf(path)) !== undefined) return;
+    const salt = randomBytes(16).toString('hex');
+    const events = [onceHeader(target, salt), { event: 'table', rows: 1 } as const];
+    const hidden = await createHidden(resolved, context, 0o600);
+    const lines = events.map((event) => encodeEvent(event, context.clock.now()));
+    await hidden
+      .write(lines, giveUnusedName)
+      .catch((error) => {
+        // Another process was faster.
+        if (errorCode(error) !== 'EEXIST') throw error;
+      })
+      .finally(hidden.close);
+  };
+  return withFileName('--once', name, create());
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
