@@ -35,7 +35,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = createPagedArray<FileFacts>();
-  const mixed = new Set<string>();
+  const mixed: string[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
@@ -60,13 +60,11 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       lines.add(event);
       rows.apply(event);
     };
-    const checking = resolveTrusted(path, uid).then(() => assertRegularFile(path));
-    await withFileName(
-      '',
-      name,
-      checking.then(() => readEvents(path, name, onEvent)),
-    );
-    for (const problem of headerProblems(facts, read[0])) mixed.add(problem);
+    const reading = resolveTrusted(path, uid)
+      .then(() => assertRegularFile(path))
+      .then(() => readEvents(path, name, onEvent));
+    await withFileName('', name, reading);
+    mixed.push(...headerProblems(facts, read[0]));
   }
   rows.setFound((row) => {
     const { present } = owners.get(row) ?? {};

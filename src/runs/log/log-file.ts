@@ -159,7 +159,7 @@ export function createHeader(
   inputs: readonly CommonInput[],
   rowSalt = randomBytes(16).toString('hex'),
 ) {
-  const digestOf = (raw: string) => saltedDigest(Buffer.from(rowSalt, 'hex'), raw);
-  const digests = inputs.map(({ name, raw }) => [name, digestOf(raw)]);
+  const salt = Buffer.from(rowSalt, 'hex');
+  const digests = inputs.map(({ name, raw }) => [name, saltedDigest(salt, raw)]);
   return { event: 'batch', ...target, inputs: Object.fromEntries(digests), rowSalt } as const;
 }

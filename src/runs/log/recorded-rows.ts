@@ -52,10 +52,12 @@ export function createRecordedRows() {
     /** Applies an event. */
     apply(event: Event): void {
       switch (event.event) {
-        case 'batch':
-          recorded.salt = Buffer.from(event.rowSalt ?? '', 'hex');
-          recorded.batch = (event.rowSalt ?? '').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+        case 'batch': {
+          const { rowSalt = '' } = event;
+          recorded.salt = Buffer.from(rowSalt, 'hex');
+          recorded.batch = rowSalt.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
           return;
+        }
         case 'recorded': {
           const { row, key, written, place, label } = event;
           setName(row, label);
