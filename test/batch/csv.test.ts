@@ -299,6 +299,12 @@ describe('CSV: other delimiters', () => {
       'customer,amount:=\n"A, B",1\nC\tD,2\n',
       ['--delimiter', ','],
     ],
+    ...['\\', ']', '^', '-', '|'].map((mark): (typeof TABLES)[number] => [
+      `--delimiter ${mark}`,
+      'rows.csv',
+      `customer${mark}amount:=\nA, B${mark}1\n"C\tD"${mark}2\n`,
+      ['--delimiter', mark],
+    ]),
   ];
 
   test.each(TABLES)('CSV: the cells of %s are sent', async (_name, file, text, flags) => {
