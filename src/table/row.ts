@@ -1,6 +1,6 @@
 /** A row of a table, and the file that it is read from: what the readers of tables share, and what tells rows apart. */
 
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { InputError } from '../errors.js';
 import { type DigestFile, openCompactor } from '../inputs/file-digests.js';
@@ -46,7 +46,7 @@ const LENGTH = 32;
 
 /** Returns the digest of texts. */
 export function digestOf(texts: readonly string[]): string {
-  return hash('sha256', texts.join('\0'), 'hex').slice(0, LENGTH);
+  return saltedDigest('', texts.join('\0'));
 }
 
 /** Tells rows apart; digests have 32 hexadecimal digits. */
@@ -60,9 +60,10 @@ export interface RowIdentity {
 }
 
 /** Returns the salted digest of texts. */
-export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): string {
-  const bytes = texts.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
-  return hash('sha256', Buffer.concat([salt, ...bytes]), 'hex').slice(0, LENGTH);
+export function saltedDigest(salt: string | Uint8Array, ...texts: readonly (string | Uint8Array)[]): string {
+  const digest = createHash('sha256').update(salt);
+  for (const text of texts) digest.update(text);
+  return digest.digest('hex').slice(0, LENGTH);
 }
 
 /** Returns what a row is. Throws what `digestFile` throws, unless it is an InputError. */
