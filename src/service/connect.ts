@@ -3,7 +3,7 @@
  * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
 
-import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../platform/context.js';
 import { errorCode, systemError } from '../platform/system-error.js';
@@ -106,7 +106,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
     const { connect: connectTls } = await import('node:tls');
     const { host, isProxy } = target;
     // An IP address is not a valid server name (RFC 6066, section 3).
-    const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+    const servername = isIP(host) ? '' : host;
     for (let store = known.get(hostOf(target)) ?? 0; ; store++) {
       const secureContext = await secureContextOf(store, isProxy);
       const plain = await openPlain();

@@ -36,7 +36,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   const { host } = route.origin;
   const openSocket = connector(route, clock);
   const closed = new AbortController();
-  const polling = new Set<Connection>();
+  const polling: Connection[] = [];
   const idle: Connection[] = [];
   /** Requests that wait for a connection. */
   const waiting: ((connection: Connection) => void)[] = [];
@@ -56,10 +56,10 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   const takeConnection = async () => {
     const free = idle.pop();
     if (free !== undefined) return free;
-    if (polling.size === POLL_CONNECTIONS)
+    if (polling.length === POLL_CONNECTIONS)
       return new Promise<Connection>((resolve) => void waiting.push(resolve));
     const connection = new Connection(route.origin, () => connect(closed.signal));
-    polling.add(connection);
+    polling.push(connection);
     return connection;
   };
 
@@ -179,7 +179,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   /** Closes all connections immediately. */
   const close = async () => {
     closed.abort(new Error('closed'));
-    await Promise.all([...polling].map(({ client }) => client.destroy()));
+    await Promise.all(polling.map(({ client }) => client.destroy()));
   };
 
   return { post, get, close };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -42,6 +43,16 @@ describe('status: a certificate that Node does not trust', () => {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 't', SSL_CERT_FILE: SELF_SIGNED };
     const { exitCode } = await runCli(['run', 'w', 'a=1'], { env });
     expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
+  });
+
+  test('status: an IP address is not sent as a server name', async () => {
+    const names: unknown[] = [];
+    const service = await scriptedService(showRun(), {
+      tls: certificate('self-signed'),
+      onConnection: (socket) => names.push((socket as TLSSocket).servername),
+    });
+    expect((await status(service.baseUrl, { env: { SSL_CERT_FILE: SELF_SIGNED } })).exitCode).toBe(0);
+    expect(names).toEqual([false]);
   });
 
   test('watch: the store that has the issuer is tried first from the second connection on (fault 6)', async () => {
