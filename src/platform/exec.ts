@@ -73,8 +73,7 @@ function collect(stream: NodeJS.ReadableStream, part: 'start' | 'end'): { text: 
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
     const text = kept.text + chunk;
-    if (text.length <= MAX_LENGTH) kept.text = text;
-    else if (part === 'start') kept.text = text.slice(0, MAX_LENGTH);
+    if (part === 'start' || text.length <= MAX_LENGTH) kept.text = text.slice(0, MAX_LENGTH);
     // Without what is left of the first line, in which half of a token would not be recognized.
     else kept.text = text.slice(-MAX_LENGTH).replace(/^.*\n/, '');
   });
