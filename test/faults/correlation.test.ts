@@ -47,6 +47,12 @@ describe('request ids', () => {
     expect(errorData(asData.stderr).service).toEqual({ status: 400, message: 'no', requestId: id });
   });
 
+  test('request ids: of two headers with the same name, the first counts', async () => {
+    const handler = rejects({ 'x-request-id': 'req-1\r\nX-Request-Id: req-2' });
+    const { stderr } = await runAgainst(handler, ['run', 'w', '--json', ...FIELD]);
+    expect(errorData(stderr).service?.requestId).toBe('req-1');
+  });
+
   test('request ids: the instance of problem details is one, unless it is the path of the request', async () => {
     const problem = { 'content-type': 'application/problem+json' };
     const args = ['run', 'w', '--json', '-v', ...FIELD];
