@@ -23,10 +23,12 @@ type UserId = number | undefined;
 export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
   const stats = await lstatOf(path);
-  if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
-  if (stats?.isDirectory() === false) return `${path} is not a folder`;
-  if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
-  if (stats !== undefined && isShared(stats)) return describeShared(path, stats);
+  if (stats !== undefined) {
+    if (stats.isSymbolicLink()) return `${path} is a symbolic link`;
+    if (!stats.isDirectory()) return `${path} is not a folder`;
+    if (stats.uid !== uid) return `${path} belongs to another user`;
+    if (isShared(stats)) return describeShared(path, stats);
+  }
   for (let folder = await realFolder(dirname(path)); ; folder = dirname(folder)) {
     const above = await promises.lstat(folder);
     // Nothing can be in a file or a device.
