@@ -11,6 +11,7 @@ import { finished } from 'node:stream/promises';
 import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
 import { typeOf } from '../text/json/check-schema.js';
 import { isObject } from '../text/json/json-file.js';
+import { formatIso } from '../text/quantity.js';
 import { fillWorkflow, type InputValues, type Workflow } from './workflow.js';
 
 export interface SandboxOptions {
@@ -204,7 +205,7 @@ function startRun(
 ): Run {
   const id = randomUUID();
   const started = clock.monotonic();
-  const createdAt = new Date(clock.now()).toISOString();
+  const createdAt = formatIso(clock.now());
   const stateOfRun = () => {
     const run = (status: string, stepsCompleted: number, ended: object = { output: null }) => {
       return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted, ...ended };
