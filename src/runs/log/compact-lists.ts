@@ -10,9 +10,8 @@ export function createPagedArray<T>() {
 
     set(row: number, value: T): void {
       const index = Math.floor(row / PAGE_SIZE);
-      const page = pages[index] ?? [];
-      pages[index] = page;
-      page[row % PAGE_SIZE] = value;
+      pages[index] ??= [];
+      pages[index][row % PAGE_SIZE] = value;
     },
 
     /** Yields the rows that have a value, in order. */
@@ -45,9 +44,8 @@ export function createDigestList() {
 
     set(row: number, digest: string): void {
       const index = Math.floor(row / PAGE_SIZE);
-      const page = pages[index] ?? Buffer.alloc(PAGE_SIZE * SIZE);
-      pages[index] = page;
-      page.write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
+      pages[index] ??= Buffer.alloc(PAGE_SIZE * SIZE);
+      pages[index].write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
       list.size++;
     },
 
