@@ -69,7 +69,8 @@ export interface Service {
 /** Returns `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded. */
 export function runsUrl(baseUrl: URL, id?: string): URL {
   const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '')}/runs${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+  const end = id === undefined ? '/runs' : `/runs/${encodeURIComponent(id)}`;
+  url.pathname = url.pathname.replace(/(?<!\/)\/*$/, end);
   return url;
 }
 

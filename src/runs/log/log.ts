@@ -55,7 +55,7 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
     flush: () => sink.write([]),
 
     /** Resolves when all events are written; releases a file, or removes it if it is new and useless. Throws OutputError. */
-    close: (isUseless?: boolean) => sink.close(isUseless),
+    close: sink.close,
 
     /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
     async recordAll(events: AsyncIterable<Event>): Promise<void> {
