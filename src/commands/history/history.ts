@@ -81,6 +81,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
         text: 'For the results of a batch',
         command: `wfr results ${shorten(batch.id)}`,
       });
+    if (runs.some((run) => isBatch(run) && run.status === 'STOPPED'))
+      notes.push({ text: 'To continue a stopped batch, run its command again.' });
     const command = statusCommand(runs, shorten, { flags, profile, context });
     if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
   }

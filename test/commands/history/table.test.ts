@@ -218,6 +218,7 @@ describe('history: the runs that are listed', () => {
     expect(linesOf(stderr)).toEqual([
       '2 of 3 runs and batches; to list all, add --limit 3',
       'For the results of a batch: wfr results e0fa8c1e',
+      'To continue a stopped batch, run its command again.',
     ]);
     expect((await history(['-q'])).stderr).toBe('');
     const runs = ['40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'].map(uuid);
@@ -300,13 +301,16 @@ describe('history: the runs that are listed', () => {
 
   test('a batch whose command was killed is stopped: it no longer touches its results file, or that is gone', async () => {
     const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
-    const { list } = past([{ ...BATCH, results }]);
+    const { list, history } = past([{ ...BATCH, results }]);
     const touched = async (ms: number) => {
       utimesSync(results, 0, (NOW - ms) / 1_000);
       return (await list())[1];
     };
+    const next = 'To continue a stopped batch, run its command again.\n';
     expect(await touched(60_000)).toContain('e0fa8c1e  RUNNING  ');
+    expect((await history()).stderr).not.toContain(next);
     expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  now');
+    expect((await history()).stderr).toContain(next);
     rmSync(results);
     expect((await list())[1]).toContain('e0fa8c1e  STOPPED  ');
     const { results: _, ...onStdout } = BATCH;
