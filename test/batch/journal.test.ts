@@ -88,11 +88,9 @@ describe('the lines of a results file', () => {
     const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
     const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
-    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({
-      exitCode: 0,
-      stderr:
-        '2 rows: 2 finished; no run triggered now\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n',
-    });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^2 rows: 2 finished; no run triggered now; took \S+\nTo save the outputs: /);
     expect(posts()).toHaveLength(2);
   });
 });

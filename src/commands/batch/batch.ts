@@ -114,7 +114,6 @@ async function sendRows(
   const { results: file } = plan;
   const [began, started] = [context.clock.now(), context.clock.monotonic()];
   const log = await session.interruption.raceToOpen(openLog(plan, session));
-  // The time of this command would not be that of the batch.
   const isContinued = log.rows.known > 0;
   const gate = createGate({
     ...plan,
@@ -175,11 +174,11 @@ async function sendRows(
   const exit = exitOfRows(run.exits(), log.rows, ['running', 'waiting']);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
-  const fact = isContinued
-    ? `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`
-    : `took ${formatElapsed(context.clock.monotonic() - started)}`;
+  const took = `took ${formatElapsed(context.clock.monotonic() - started)}`;
+  const now = `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`;
   if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
-    const shown = log.rows.known === 0 ? summary : { ...summary, fact };
+    const shown =
+      log.rows.known === 0 ? summary : { ...summary, fact: isContinued ? `${now}; ${took}` : took };
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };

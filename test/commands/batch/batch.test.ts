@@ -792,9 +792,8 @@ To run failed and rejected rows again as they are, add --retry-failed to the wfr
     expect(stderr).toMatch(
       /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
     );
-    // The time of the second command is not that of the batch.
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
-      /^1 row: 1 finished; no run triggered now\nTo save the outputs: /,
+      /^1 row: 1 finished; no run triggered now; took \S+\nTo save the outputs: /,
     );
   });
 

@@ -27,7 +27,9 @@ describe('batch: resuming from a results file', () => {
     const before = requests.length;
     const again = await wfr(BATCH_ARGS, { cwd });
     expect(again.exitCode).toBe(0);
-    expect(again.stderr).toMatch(/^5 rows: 5 finished; no run triggered now\nTo save the outputs: .*\n$/);
+    expect(again.stderr).toMatch(
+      /^5 rows: 5 finished; no run triggered now; took \S+\nTo save the outputs: .*\n$/,
+    );
     expect(requests).toHaveLength(before);
     expect(posts()).toHaveLength(5);
   });
