@@ -9,32 +9,30 @@ export interface Reason {
   message: string;
 }
 
-export interface ReasonGroup<Member> extends Reason {
+export interface ReasonGroup<Member> extends Omit<Reason, 'message'> {
   /** As `add` returns it. */
   id: number;
+  /** The pieces of the message: every second one is a path or number, or `…` where these differ within the group. */
+  pieces: readonly string[];
   /** How many members have the reason. */
   count: number;
-  /** The first of them. */
-  first: readonly [Member, ...Member[]];
+  /** The first of them, each with the pieces of its own message, unless that is long. */
+  first: Map<Member, readonly string[]>;
 }
 
 /** Further reasons are one group: a service with a new reason for each run must not fill memory. */
 const MAX_GROUPS = 1_000;
+/** The longest message (characters) that is kept beside that of its group. */
+const MAX_OWN = 1_000;
 /** Stands for a path or number that differs between the messages of a group. */
 const DIFFERENCE = '…';
 
 /** The reason of the members beyond the limit of groups. */
 const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
 
-interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
-  /** The pieces of the message: every second one is a path or number. */
-  pieces: string[];
-  first: [Member, ...Member[]];
-}
-
 /** Reasons that are added one at a time, so that they need not be in memory together. */
 export class ReasonGroups<Member> {
-  readonly #groups = new Map<string, Group<Member>>();
+  readonly #groups = new Map<string, ReasonGroup<Member>>();
 
   /** `maxFirst`: how many members each group lists. */
   constructor(private readonly maxFirst = 4) {}
@@ -47,18 +45,18 @@ export class ReasonGroups<Member> {
     const id = this.#groups.size;
     const known = this.#groups.get(key);
     if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
-    const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
+    const group = known ?? { id, outcome, step, pieces, count: 0, first: new Map() };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
-    if (++group.count > 1 && group.first.length < this.maxFirst) group.first.push(member);
+    group.count++;
+    const own = message.length > MAX_OWN ? group.pieces : pieces;
+    if (group.first.size < this.maxFirst || group.first.has(member)) group.first.set(member, own);
     return group.id;
   }
 
-  /** Returns the groups, the largest first. */
-  bySize(): ReasonGroup<Member>[] {
-    return [...this.#groups.values()]
-      .sort((a, b) => b.count - a.count)
-      .map(({ pieces, ...group }) => ({ ...group, message: pieces.join('') }));
+  /** Returns the groups in the order of their ids, 0 to n. */
+  list(): ReasonGroup<Member>[] {
+    return [...this.#groups.values()];
   }
 }
 

@@ -33,12 +33,17 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const counts = countWords([...rows.counts(), unseen].map(([state, count]) => [wordOf(state), count]));
   const reasons = rows.reasons().map((reason) => ({
     ...reason,
-    rows: reason.rows.map((row) => {
-      const { state } = reason;
+    rows: reason.rows.map((row, index) => {
+      const { state, differences } = reason;
       const label = rows.label(row);
-      const id = state === 'lost' ? rows.id(row) : undefined;
       const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
-      return label + (hasNumber ? ` (row ${row})` : '') + (id === undefined ? '' : ` (${id})`);
+      const details = [
+        hasNumber && `row ${row}`,
+        state === 'lost' && rows.id(row),
+        // Such as the path of a file that is missing.
+        ...(state === 'invalid' ? (differences[index] ?? []) : []),
+      ];
+      return [label, ...details.filter(Boolean).map((detail) => `(${detail})`)].join(' ');
     }),
   }));
   const isRead = facts.total !== undefined;

@@ -40,7 +40,7 @@ export function createRowStates() {
   const sharedStandings = new Map<string, Standing<Known>>();
   const ids = new Map<number, string>();
   const labels = new Map<number, string>();
-  const groups = new ReasonGroups<number>();
+  const groups = new ReasonGroups<number>(MAX_LISTED_ROWS);
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
   const counts = new Map<RowState, number>();
@@ -85,8 +85,9 @@ export function createRowStates() {
     counts: (): ReadonlyMap<RowState, number> => counts,
 
     /**
-     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each. `code` is undefined if
-     * their runs ended, `step` empty if none of these failed; `message` may have several lines, not yet sanitized.
+     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each, and for each of these the
+     * paths in which its message differs. `code` is undefined if their runs ended, `step` empty if none of these failed;
+     * `message` may have several lines, not yet sanitized.
      */
     reasons() {
       const listed = new Map<Known, { rows: number[]; count: number }>();
@@ -96,12 +97,19 @@ export function createRowStates() {
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);
       }
-      const reasons = new Map(groups.bySize().map((reason) => [reason.id, reason]));
+      const reasons = groups.list();
       return [...listed]
         .sort(([, one], [, other]) => other.count - one.count)
         .map(([{ state, code, reason = 0 }, group]) => {
-          const { step = '', message = '' } = reasons.get(reason) ?? {};
-          return { state, code, step, message, ...group };
+          const { step = '', pieces = [], first } = reasons[reason] ?? {};
+          const own = group.rows.map((row) => first?.get(row) ?? pieces);
+          // Others that had the reason may be corrected by now.
+          const common = (group.count === 1 && own[0]) || pieces;
+          // A number alone says little.
+          const differences = own.map((all) =>
+            all.filter((piece, index) => piece !== common[index] && /[a-z]/i.test(piece)),
+          );
+          return { state, code, step, message: common.join(''), differences, ...group };
         });
     },
 

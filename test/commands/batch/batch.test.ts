@@ -145,6 +145,34 @@ describe('batch: rows and tables', () => {
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
+  test('batch: invalid rows with one reason are listed with the file that each of them names', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({
+      'rows.csv': 'd@,n\nold/a.pdf,1\nb.pdf,2\nhere.pdf,3\n',
+      'here.pdf': 'x',
+    });
+    const rows = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl'];
+    expect((await wfr(rows, { cwd })).stderr).toContain(
+      '\n  2 invalid: d@…: no such file (ENOENT)\n    rows.csv:2 (old/a.pdf), 3 (b.pdf)\n',
+    );
+    writeFileSync(join(cwd, 'b.pdf'), 'x');
+    const again = await wfr([...rows, '--label', 'n'], { cwd });
+    expect(again.stderr).toContain(
+      '3 rows: 2 finished, 1 invalid; 1 gone (corrected, changed or removed); 1 run triggered now; took 4s\n  1 invalid: rows.csv:2 (1): d@old/a.pdf: no such file (ENOENT)\n',
+    );
+  });
+
+  test('batch: rows with one reason are listed alone where they differ in numbers, or the service says in what', async () => {
+    let posts = 0;
+    const { wfr } = await startBatchService((_, reply) =>
+      reply.send(422, { message: `cannot read ${posts++ === 0 ? 'a.pdf' : 'b.pdf'}` }),
+    );
+    const cwd = folderWith({ 'rows.csv': 'n:=\n1x\n12x\n3\n4\n' });
+    expect((await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd })).stderr).toMatch(
+      /\n {2}2 rejected \(422\): cannot read …\n {4}rows\.csv:4, 5\n {2}2 invalid: n:=….*\n {4}rows\.csv:2, 3\n/,
+    );
+  });
+
   test('batch --check: of a table with more mistakes, the first 10,000 are listed and the others counted', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({
