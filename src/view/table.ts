@@ -27,7 +27,7 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
-/** The columns that are left for each other column beside an optional one, and for a last one, which may be prose. */
+/** The columns that are left for each other column beside an optional one. */
 const ENOUGH_WIDTH = 22;
 
 /**
@@ -75,7 +75,7 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 
-/** Leaves out optional columns, then narrows a last one that is wide, then the widest, until a line has at most `width` columns. */
+/** Leaves out optional columns, then narrows the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
@@ -84,8 +84,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   const shown = columns.filter((column) => kept.has(column));
   while (lineWidth(shown.map((column) => column.width)) > width) {
-    const [last] = shown.slice(-1).filter(({ width }) => width > ENOUGH_WIDTH);
-    const wide = last ?? shown.reduce((one, other) => (other.width > one.width ? other : one));
+    const wide = shown.reduce((one, other) => (other.width > one.width ? other : one));
     if (wide.width <= MIN_WIDTH) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }

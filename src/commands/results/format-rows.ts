@@ -144,17 +144,16 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
       // The user has named the table.
       const isShort = table !== '' && another === undefined && page.width > 0;
-      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames, 'MESSAGE'];
+      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames];
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({
           header,
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
           ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
-          isOptional: index === headers.length - 1,
           isCutAtStart: () => index === 0 && !isShort,
         }),
       );
-      return `${layOutTable(rows, columns, page).join('\n')}\n`;
+      return `${layOutTable(rows, columns, page, (row) => row.at(-1) ?? '').join('\n')}\n`;
     };
     for await (const { facts, values } of readRows()) {
       const { label, outcome } = facts;

@@ -86,7 +86,7 @@ describe('results --get', () => {
     },
   );
 
-  test('results --get: text is a table of the rows with their outcomes, values and messages; the summary is on stderr', async () => {
+  test('results --get: text is a table of the rows with their outcomes and values, and messages below; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
       [
@@ -102,10 +102,12 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                     /b   MESSAGE',
+      'ROW      OUTCOME   /a                     /b',
       't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
-      't.csv:3  failed                                no',
-      't.csv:4  failed                                Book: no',
+      't.csv:3  failed',
+      '  no',
+      't.csv:4  failed',
+      '  Book: no',
       '',
     ]);
     expect(stderr).toContain('2 failed');
@@ -135,12 +137,14 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
-  test('results --get: a narrow window cuts the messages before the names of rows', async () => {
-    const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected');
+  test('results --get: a narrow window wraps the messages and cuts no names of rows', async () => {
+    const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected, 191.00 found');
     const cwd = folderOf([{ ...event, label: 'scans/bad-gmbh-march-26.pdf' }, ...more]);
-    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
-    expect(stdout).toContain('\nscans/bad-gmbh-march-26.pdf  failed   The totals do not mat…\n');
+    expect(stdout).toBe(
+      'ROW                          OUTCOME\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n    found\n',
+    );
   });
 
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
