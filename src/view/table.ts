@@ -18,6 +18,8 @@ export interface Column<Row> {
   header: string;
   text(row: Row): string;
   paint?(row: Row): Paint;
+  /** Whether its cells are aligned to the right, as numbers are. */
+  isNumber?: boolean;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
@@ -47,13 +49,14 @@ export function layOutTable<Row>(
     width === 0 ? Number.POSITIVE_INFINITY : width,
   );
   const line = (row?: Row) => {
-    const cells = shown.map((column, index) => {
+    const cells = shown.map((column) => {
       const text = row === undefined ? column.header : column.text(row);
       const paint = row === undefined ? style.bold : column.paint?.(row);
       const atStart = row !== undefined && column.isCutAtStart?.(row) && !text.startsWith('line ');
       const cut = cutText(text, column.width, atStart);
-      const isLast = index === shown.length - 1;
-      return (paint?.(cut) ?? cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
+      const space = ' '.repeat(column.width - textWidth(cut));
+      const cell = paint?.(cut) ?? cut;
+      return column.isNumber ? space + cell : cell + space;
     });
     return cells.join(GAP).trimEnd();
   };

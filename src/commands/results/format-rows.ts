@@ -150,6 +150,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           header,
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
           ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
+          isNumber: index > 1 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
           isCutAtStart: () => index === 0 && !isShort,
         }),
       );

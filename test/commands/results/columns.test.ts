@@ -102,7 +102,7 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                     /b',
+      'ROW      OUTCOME   /a                      /b',
       't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
       't.csv:3  failed',
       '  no',
@@ -150,19 +150,21 @@ describe('results --get on a terminal', () => {
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
     const cwd = folderOf([
       ...[2, 3].flatMap((row) => {
-        const [intent, ...more] = finished(row, `{"total":${row}}`) as object[];
+        const [intent, ...more] = finished(row, `{"total":${row},"word":"w"}`) as object[];
         return [{ ...intent, label: `${row === 3 ? table : 't.csv'}:${row} (ACME)` }, ...more];
       }),
       { event: 'table', rows: 2 },
     ]);
-    const args = ['results', 'out.jsonl', '--get', '/total'];
+    const args = ['results', 'out.jsonl', '--get', '/total', '--get', '/word'];
     return runCli(args, { cwd, env, terminal: columns, stdoutTerminal: columns });
   };
 
-  test('results --get: rows of one table are lines, and an empty line follows them', async () => {
+  test('results --get: rows of one table are lines, numbers are aligned to the right, and an empty line follows', async () => {
     const narrow = await show(40);
     expect(narrow.stderr).toBe('\n2 rows: 2 finished\n');
-    expect(narrow.stdout).toBe('LINE      OUTCOME   /total\n2 (ACME)  finished  2\n3 (ACME)  finished  3\n');
+    expect(narrow.stdout).toBe(
+      'LINE      OUTCOME   /total  /word\n2 (ACME)  finished       2  w\n3 (ACME)  finished       3  w\n',
+    );
     expect((await show(80)).stdout).toBe(narrow.stdout);
     expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
   });
