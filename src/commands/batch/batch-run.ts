@@ -109,6 +109,7 @@ export function createBatchRun(tools: BatchTools) {
       total: table?.total ?? 0,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
+      left: runner.counts.left,
       paced,
       wait: gate.wait,
     };

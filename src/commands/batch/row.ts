@@ -69,10 +69,10 @@ export function rowRunner(
   const baseUrl = service.baseUrl.href;
   /** The spelling of the workflow's field that the service has accepted. */
   let field: Trigger['field'] = triggerSettings.field;
-  /** How many rows that were never sent may still be sent. */
-  let left = plan.limit;
   let turn: Promise<unknown> = Promise.resolve();
   const counts = {
+    /** How many rows that were never sent may still be sent. */
+    left: plan.limit,
     /** How many rows wait because of --limit. */
     unsent: 0,
     /** How many runs were triggered. */
@@ -132,14 +132,14 @@ export function rowRunner(
 
   /** With a limit one row after another, so that the first valid ones are sent; undefined for those after them. */
   function resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
-    if (left === Number.POSITIVE_INFINITY) return resolve(row);
+    if (counts.left === Number.POSITIVE_INFINITY) return resolve(row);
     const resolving = turn.then(async () => {
-      if (left === 0) {
+      if (counts.left === 0) {
         counts.unsent++;
         return undefined;
       }
       const resolved = await resolve(row);
-      left--;
+      counts.left--;
       return resolved;
     });
     turn = resolving.catch(() => {});

@@ -222,6 +222,8 @@ export interface BatchCounts {
   /** Rows that have ended, by the word for their state: first those that finished. */
   ended: readonly (readonly [word: string, count: number])[];
   running: number;
+  /** Rows that --limit allows to be sent yet. */
+  left?: number;
   /** Runs that this command has seen end, without those that had ended before it. */
   paced: number;
   /** Set while requests wait for a service that is too busy, which `status` says, or cannot be reached. */
@@ -270,7 +272,7 @@ export function showBatch(
 
   /** How much is done and when it ends, what the batch waits for, and how many rows are in which state. */
   const lines = (now: number, bar: DrawBar): readonly Line[] => {
-    const { ended, running, total, paced, wait } = counts();
+    const { ended, running, total, left = total, paced, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
@@ -279,7 +281,8 @@ export function showBatch(
     // While a wave is waited for, the pace seems slower than it is. The first waves say little.
     if (paced - estimated >= wave) {
       estimated = paced;
-      if (paced > 2 * wave) end = now + Math.ceil((total - done) / wave) * wave * (elapsed / paced);
+      const open = Math.min(total - done, running + left);
+      if (paced > 2 * wave) end = now + Math.ceil(open / wave) * wave * (elapsed / paced);
     }
     const states: Group = [
       ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),

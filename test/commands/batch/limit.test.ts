@@ -24,6 +24,19 @@ describe('batch --limit', () => {
     );
   });
 
+  test('batch --limit: a live line estimates the time until the last row that may be sent', async () => {
+    const { cwd, wfr } = await prepareBatch(50);
+    const { stderr } = await wfr([...BATCH_ARGS, '--limit', '6', '--concurrency', '1'], {
+      cwd,
+      terminal: 100,
+      env: { TERM: 'xterm', NO_COLOR: '1' },
+    });
+    const estimates = stderr.match(/(?<=~)\d+s(?= left)/g) ?? [];
+    expect(estimates).toContain('8s');
+    // The other 44 rows would take three minutes.
+    expect(Math.max(...estimates.map(Number.parseFloat))).toBeLessThan(20);
+  });
+
   test('results: rows that are still running, of a batch without --limit, are continued by the same command', async () => {
     const { wfr, cwd } = await prepareBatch(2);
     expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);

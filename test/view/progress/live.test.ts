@@ -295,6 +295,9 @@ describe('live line', () => {
     expect(batchText({ ...counts, total: 39 }, 10_000, 100)).toMatch(/10s, ~29s left /);
     expect(batchText({ ...counts, total: 53 }, 10_000, 100)).toMatch(/10s, ~45s left /);
     expect(batchText({ ...counts, total: 342 }, 10_000, 100)).toMatch(/10s, ~6m left /);
+    // Rows that --limit leaves waiting are not waited for.
+    expect(batchText({ ...counts, total: 342, left: 19 }, 10_000, 100)).toMatch(/10s, ~20s left /);
+    expect(batchText({ ...counts, total: 39, left: 60 }, 10_000, 100)).toMatch(/10s, ~29s left /);
   });
 
   test('live line: the bar of a batch is empty only before a row has ended, and full only when every row has', () => {
