@@ -100,7 +100,7 @@ const SHARED_FLAGS = {
     ),
     common(
       '--timeout <duration>',
-      'stop waiting after this long; the run continues; 0 polls once (default: no limit)',
+      'stop waiting for a run after this long; it continues; 0 polls once (default: no limit)',
     ),
   ],
   output: () => outputFlags('text, json, jsonl or id'),
