@@ -93,7 +93,7 @@ test('batch --label: rows that were named by another column are told apart by th
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
   expect(stderr).toContain(
-    ': may be a change of row 2, which is gone; a --label that no two rows share tells changed rows from new ones',
+    ': may be a change of row 2, which is gone; --label with a unique column tells changed rows from new ones',
   );
   expect(sent).toHaveLength(2);
 });
@@ -390,7 +390,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('a --label that no two rows share tells changed rows from new ones');
+    expect(stderr).toContain('--label with a unique column tells changed rows from new ones');
     expect(sent).toHaveLength(3);
   });
 
