@@ -121,7 +121,9 @@ function toCandidate(value: string): Candidate {
 async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, context: Context): Promise<string> {
   const { prefix, text, expected } = cursor;
   const isList = typeof expected !== 'string';
-  const candidates = isList ? expected : ((await COMPLETERS[expected]?.(cursor, context)) ?? []);
+  const candidates = isList
+    ? expected
+    : ((await COMPLETERS[expected.replace('|-', '')]?.(cursor, context)) ?? []);
   const lines = candidates.flatMap((candidate) => {
     if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
     const { value, description = '' } = candidate;
@@ -149,8 +151,7 @@ const files: Completer = () => [{ paths: 'files' }];
 /** By placeholder, for values that the help does not list; others have no completion. */
 const COMPLETERS: Readonly<Record<string, Completer>> = {
   file: files,
-  'file|-': files,
-  'path|-': files,
+  path: files,
   folder: () => [{ paths: 'folders' }],
   input,
   item: input,

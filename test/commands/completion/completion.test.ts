@@ -232,6 +232,7 @@ describe('completion: candidates', () => {
     [['run', 'w', 'json:=1'], []],
     [['run', 'w', '--inputs-file', 'x'], ['\tfiles\t']],
     [['run', 'w', '--token-file=x'], ['\tfiles\t--token-file=']],
+    [['run', 'w', '--header-file', 'h'], ['\tfiles\t']],
     [['run', 'w', '--save-documents', ''], ['\tfolders\t']],
     [['batch', 'w', '--files-under', ''], ['\tfolders\t']],
     [['run', 'w', '--report', 'junit=a/b'], ['\tfiles\tjunit=']],
