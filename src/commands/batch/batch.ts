@@ -132,18 +132,18 @@ async function sendRows(
   let table: RecordedTable | undefined;
   let hasNoRow = false;
   try {
-    table = await run.prepare().catch((error) => {
-      hasNoRow = log.rows.known === 0;
-      throw error;
-    });
+    table = await run.prepare();
     if (table !== undefined) {
+      await validateDecisions(plan, log, file);
       if (file?.isDefault)
         reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
-      await validateDecisions(plan, log, file);
       session.history.recordTrigger({ ...recorded, rows: { waiting: table.total } }, began);
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }
+  } catch (error) {
+    hasNoRow = log.rows.known === 0;
+    throw error;
   } finally {
     reporter.stopProgress();
     gate.close();

@@ -292,6 +292,20 @@ describe('batch: rows and tables', () => {
 });
 
 describe('batch: the command line', () => {
+  test.each(['--retry-failed', '--resend-unknown'])(
+    'batch %s: a first command that names a row of it exits 2, and leaves no results file',
+    async (flag) => {
+      const { requests, wfr } = await startBatchService();
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+      expect(await wfr(['batch', 'w', '--rows', 'rows.jsonl', flag, '9'], { cwd })).toMatchObject({
+        exitCode: 2,
+        stderr: `wfr: error: ${flag}: no row 9 is recorded\n`,
+      });
+      expect(requests).toEqual([]);
+      expect(readdirSync(cwd)).toEqual(['rows.jsonl']);
+    },
+  );
+
   test('batch: all mistakes on the command line are reported together, and nothing is sent', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
