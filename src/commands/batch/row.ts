@@ -17,6 +17,7 @@ import { blamesInput, createRun, type Trigger } from '../../service/create-run.j
 import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
+import { parseJson } from '../../text/json/json-file.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from '../shared/session.js';
@@ -99,12 +100,16 @@ export function rowRunner(
     }
   }
 
-  /** Adds how to send files, where the service names a column whose text may be the path of one. */
+  /** Adds how to send files and numbers, where the service names a column whose text may be one. */
   function advise({ inputs }: Row, response: ErrorResponse): void {
     if ('problem' in inputs || plan.declared !== undefined) return;
-    for (const { name, separator, value } of inputs.items)
-      if (separator === '=' && FILE_NAME.test(value) && blamesInput(response, name))
+    for (const { name, separator, value } of inputs.items) {
+      if (separator !== '=' || !blamesInput(response, name)) continue;
+      if (typeof parseJson(value) === 'number')
+        advice.add(`If column ${name} has numbers, name it ${name}:= to send them.`);
+      else if (FILE_NAME.test(value))
         advice.add(`If column ${name} names files, name it ${name}@ to send them.`);
+    }
   }
 
   /** Returns undefined for a row that waits because of --limit. */

@@ -280,6 +280,14 @@ describe('batch: rows and tables', () => {
     },
   );
 
+  test('batch: a rejection that names a column of numbers tells how it is named', async () => {
+    const message = 'inputs.n: must be a number; inputs.zip: is unknown';
+    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message }));
+    const cwd = folderWith({ 'rows.csv': 'n,zip,m\n12.50,012,7\n-3,013,8\n' });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd });
+    expect(stderr.match(/^If column.*$/gm)).toEqual(['If column n has numbers, name it n:= to send them.']);
+  });
+
   test('batch --fail-fast: no row is sent after the first failure', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
