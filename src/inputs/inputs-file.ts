@@ -26,8 +26,9 @@ export function segmentOf({ name, separator, value, mediaType }: Item, isCell = 
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
   const start = escapeName(name);
-  const fix = isCell ? `name the column ${start}` : `use ${start}=text, for a file ${start}@:=path`;
-  return checkJson(Buffer.from(value), `; for a string ${fix}`);
+  const fix = isCell ? `name the column ${start}` : `use ${start}=text; for a file, ${start}@:=path`;
+  const comma = /^-?\d+,\d+$/.test(value) ? '; a number has a decimal point, no comma' : '';
+  return checkJson(Buffer.from(value), `${comma}; for text, ${fix}`);
 }
 
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */

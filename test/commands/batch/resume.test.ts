@@ -477,7 +477,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
       'wfr: error: 2 problems\n  rows.csv:2: has a NUL or U+FFFD, or bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
-        '  rows.csv:62: n:=x: not JSON: expected a value at character 1; for a string name the column n\n' +
+        '  rows.csv:62: n:=x: not JSON: expected a value at character 1; for text, name the column n\n' +
         '  31 of 61 rows are invalid\n',
     );
   });

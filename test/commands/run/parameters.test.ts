@@ -157,11 +157,11 @@ describe('wfr run with declared parameters', () => {
     ['amount:=null', 'must be a number, found null; write amount:=1'],
     [
       'amount:=twelve',
-      'not JSON: expected a value at character 1; for a string use amount=text, for a file amount@:=path',
+      'not JSON: expected a value at character 1; for text, use amount=text; for a file, amount@:=path',
     ],
     [
       'customer:=ACME',
-      'not JSON: expected a value at character 1; for a string use customer=text, for a file customer@:=path',
+      'not JSON: expected a value at character 1; for text, use customer=text; for a file, customer@:=path',
     ],
     ['amount@=12.json', 'must be a number, found a string; write amount:=1'],
     ['amount@scan.pdf', 'must be a number, found a document; write amount:=1'],
