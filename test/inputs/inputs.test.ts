@@ -434,17 +434,18 @@ const NO_INPUT = 'not an input such as name=text or name@document; see wfr help 
 
 describe('inputs: what is rejected before anything is sent', () => {
   test.each([
-    [['invoice', 'scan.pdf'], [`invoice, scan.pdf: ${NO_INPUT}`]],
+    [['invoice', 'scan.pdf'], [`invoice, scan.pdf: ${NO_INPUT.replace('document', 'scan.pdf')}`]],
     [
       ['customer', '=', 'ACME Ltd'],
       [`customer, ACME Ltd: ${NO_INPUT}`, '=: has no name before "="'],
     ],
-    [['none.pdf', 'x=1', ''], [`none.pdf, "": ${NO_INPUT}`]],
+    [['none.pdf', 'x=1', ''], [`none.pdf, "": ${NO_INPUT.replace('document', 'none.pdf')}`]],
+    [['a b.pdf', '1.5'], [`a b.pdf, 1.5: ${NO_INPUT}`]],
     [
       ['one', 'x:={'],
       [
         `one: ${NO_INPUT}`,
-        'x:={: not JSON: unexpected end at character 2; for a string use x=text, for a file x@:=path',
+        'x:={: not JSON: unexpected end at character 2; for text, use x=text; for a file, x@:=path',
       ],
     ],
     [Array.from('abcdefghijkl'), [`a, b, c, d, e, f, g, h, i, j and 2 more: ${NO_INPUT}`]],
@@ -464,18 +465,17 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:={"a":1,}', 'x:={"a":1,}: not JSON: expected a name in double quotes at character 8'],
     ['x:=[1}', 'x:=[1}: not JSON: expected a comma or ] at character 3'],
     ['x:=:1', 'x:=:1: not JSON: expected a value at character 1'],
+    ['x:=-1,25', 'at character 3; a number has a decimal point, no comma; for text, use x=text'],
+    ['x:=1,2,3', 'at character 2; for text, use x=text'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at character 1'],
     ['x@', 'x@: has no path after "@"'],
     ['x@=', 'x@=: has no path after "@="'],
     ['x@:=', 'x@:=: has no path after "@:="'],
     ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
     ['@=x', '@=x: has no name before "@="'],
-    ['a\\:\\=b:=@my x.json', 'for a string use a\\:\\=b=text, for a file a\\:\\=b@:=path'],
+    ['a\\:\\=b:=@my x.json', 'for text, use a\\:\\=b=text; for a file, a\\:\\=b@:=path'],
     ['x:=@', 'x:=@: not JSON: expected a value at character 1'],
-    [
-      'x:=@/etc/passwd',
-      'x:=@/etc/passwd: not JSON: expected a value at character 1; for a string use x=text',
-    ],
+    ['x:=@/etc/passwd', 'x:=@/etc/passwd: not JSON: expected a value at character 1; for text, use x=text'],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: no such file (ENOENT)'],
     ['x@~me/none.pdf', 'x@~me/none.pdf: no such file (ENOENT)'],
