@@ -73,7 +73,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
       // A name that a profile would resolve is sent as it is where there is none.
       isUuid(request.workflowId)
         ? `Check the workflow, and the base URL: ${base}`
-        : `"${request.workflowId}" is no UUID; names of workflows come from a profile: see wfr help config`,
+        : `There is no UUID in "${request.workflowId}"; names of workflows come from a profile: see wfr help config`,
     ];
   }
   if (status === 413 && isTrigger)
