@@ -99,12 +99,9 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
       return [
         [[`${done}/${rows.length} runs`, 0]],
-        counts.map(([status, count]) => {
-          const rank = status === 'FAILED' ? 1 : 2;
-          return [`${count} ${status}`, rank, 0, statusPaint(status, style)];
-        }),
-        [[bar(done / rows.length), 4]],
-        [[elapsed, 3, room]],
+        counts.map(([status, count]) => [`${count} ${status}`, 0, 0, statusPaint(status, style)]),
+        [[bar(done / rows.length), 2]],
+        [[elapsed, 1, room]],
       ];
     }
     const [row = UNSEEN] = rows;

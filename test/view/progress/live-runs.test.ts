@@ -106,6 +106,13 @@ describe('the live table of several runs', () => {
     expect(stderr).toContain('0/3 runs  3 RUNNING');
   });
 
+  test('in a narrow window, the counts are wrapped, and the bar is left out before the time', async () => {
+    const at = async (terminal: number) => (await watch(['a', 'b', 'missing'], { terminal })).stderr;
+    expect(await at(30)).toContain('1/3 runs  2 RUNNING,');
+    expect(await at(45)).toMatch(/1\/3 runs {2}2 RUNNING, 1 not found {2}\d+s/);
+    expect(await at(60)).toMatch(/1\/3 runs {2}2 RUNNING, 1 not found {2}█+░+ {2}\d+s/);
+  });
+
   test('in a window with too few rows, the last line counts those that are missing', async () => {
     const { stderr } = await watch(IDS, { terminalRows: 4 });
     expect(frames(stderr).some((frame) => frame.at(-1) === '  … 3 more lines')).toBe(true);
