@@ -721,12 +721,12 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
       expect(last.shift()).toBe('7 rejected, 1 running');
       const reasons = [1, 3, 4, 5].map(
-        (line) => String.raw`1 rejected \(line ${line}\): 422: ${' abcdef'[line]}:(?: no)+ …`,
+        (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
       );
-      reasons.unshift(String.raw`2 rejected \(last: line 7\): 422: b:(?: no)+ …`);
+      reasons.unshift(`2 rejected, last line 7: 422: b:(?: no)+ …`);
       reasons.push('1 more reason');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
-      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m (last: line 7)');
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, last line 7');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
