@@ -64,7 +64,7 @@ export function livePainter(
     };
     const above = fitLines(progress.lines(clock.monotonic(), bar), width, output.mask);
     // A command that is cut could not be pasted.
-    const below = progress.below(width).filter((line) => textWidth(line) <= width);
+    const below = progress.below(width, output.rows).filter((line) => textWidth(line) <= width);
     const lines = [...above, ...below];
     // A terminal that scrolls cannot be redrawn.
     const room = Math.max(1, output.rows - 1);

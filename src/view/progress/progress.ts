@@ -40,8 +40,8 @@ type DrawBar = (share: number | undefined) => string;
 export interface Progress {
   /** Returns the lines that are always shown; `bar` draws how much is done, where that is known and bars are shown. */
   lines(now: number, bar: DrawBar): readonly Line[];
-  /** Returns the lines below them, shown where the window has room for them. */
-  below(width: number): readonly string[];
+  /** Returns the lines below them, shown where the window, of so many rows, has room for them. */
+  below(width: number, height: number): readonly string[];
 }
 
 /** Shows a progress until it is stopped. */
@@ -119,10 +119,11 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     ];
   };
 
-  /** Returns the table of several runs, or how to continue with the only one. */
-  const below = (width: number): readonly string[] => {
+  /** Returns the table of several runs, or how to continue with the only one. Those that run are first where some are cut off. */
+  const below = (width: number, height: number): readonly string[] => {
     const rows = [...rowsById.values()];
     if (rows.length < 2) return resume.map((text) => style.dim(text));
+    if (rows.length > height - 3) rows.sort((a, b) => Number(a.isDone) - Number(b.isDone));
     return layOutRuns(rows, clock.now(), { style, width, secrets });
   };
 
@@ -182,7 +183,7 @@ function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number):
 }
 
 const UNSEEN: Row = {
-  ...{ id: '', shortId: '', past: undefined, workflow: undefined },
+  ...{ id: '', shortId: '', past: undefined, workflow: undefined, isDone: false },
   ...{ firstSeen: 0, firstSteps: 0, lastStep: 0 },
 };
 

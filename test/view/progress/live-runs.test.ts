@@ -119,6 +119,18 @@ describe('the live table of several runs', () => {
     expect((await watch(IDS, { terminalRows: 6 })).stderr).not.toContain('more lines');
   });
 
+  test.each([
+    [5, 'order-1'],
+    [6, '10fa8c1e-2f57'],
+  ])(
+    'in a window of %i rows, where one of three runs has ended, the first is %s',
+    async (terminalRows, first) => {
+      const { stderr } = await watch(IDS, { terminalRows }, IDS.slice(0, 2));
+      const shown = frames(stderr).filter(([line = '']) => line.includes('2/3 runs'));
+      expect(shown[0]?.[2]).toContain(first);
+    },
+  );
+
   test('a status has a color', async () => {
     const { stderr } = await watch(IDS, { env: { NO_COLOR: '' } });
     expect(stderr).toContain('\u001b[33mRUNNING\u001b[39m');
