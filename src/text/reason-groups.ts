@@ -9,30 +9,32 @@ export interface Reason {
   message: string;
 }
 
-export interface ReasonGroup<Member> extends Omit<Reason, 'message'> {
+export interface ReasonGroup<Member> extends Reason {
   /** As `add` returns it. */
   id: number;
-  /** The pieces of the message: every second one is a path or number, or `…` where these differ within the group. */
+  /** Of the message, as piecesOf returns them, with `…` where they differ within the group. */
   pieces: readonly string[];
   /** How many members have the reason. */
   count: number;
-  /** The first of them, each with the pieces of its own message, unless that is long. */
-  first: Map<Member, readonly string[]>;
+  /** The first of them. */
+  first: readonly [Member, ...Member[]];
 }
 
 /** Further reasons are one group: a service with a new reason for each run must not fill memory. */
 const MAX_GROUPS = 1_000;
-/** The longest message (characters) that is kept beside that of its group. */
-const MAX_OWN = 1_000;
 /** Stands for a path or number that differs between the messages of a group. */
 const DIFFERENCE = '…';
 
 /** The reason of the members beyond the limit of groups. */
 const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
 
+interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
+  first: [Member, ...Member[]];
+}
+
 /** Reasons that are added one at a time, so that they need not be in memory together. */
 export class ReasonGroups<Member> {
-  readonly #groups = new Map<string, ReasonGroup<Member>>();
+  readonly #groups = new Map<string, Group<Member>>();
 
   /** `maxFirst`: how many members each group lists. */
   constructor(private readonly maxFirst = 4) {}
@@ -40,24 +42,29 @@ export class ReasonGroups<Member> {
   /** Counts a member, and returns the id of its group. */
   add(reason: Reason, member: Member): number {
     const { outcome, step, message } = reason;
-    const pieces = message.split(VALUE);
+    const pieces = piecesOf(message);
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
     if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
-    const group = known ?? { id, outcome, step, pieces, count: 0, first: new Map() };
+    const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
-    group.count++;
-    const own = message.length > MAX_OWN ? group.pieces : pieces;
-    if (group.first.size < this.maxFirst || group.first.has(member)) group.first.set(member, own);
+    if (++group.count > 1 && group.first.length < this.maxFirst) group.first.push(member);
     return group.id;
   }
 
-  /** Returns the groups in the order of their ids, 0 to n. */
-  list(): ReasonGroup<Member>[] {
-    return [...this.#groups.values()];
+  /** Returns the groups, the largest first. */
+  bySize(): ReasonGroup<Member>[] {
+    return [...this.#groups.values()]
+      .sort((a, b) => b.count - a.count)
+      .map((group) => ({ ...group, message: group.pieces.join('') }));
   }
+}
+
+/** Returns the pieces of a message: every second one is a path or number. */
+export function piecesOf(message: string): string[] {
+  return message.split(VALUE);
 }
 
 /** Returns a message without the label of its row at the start of its lines, so that rows with one reason are grouped. */

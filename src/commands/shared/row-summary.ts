@@ -41,7 +41,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
         hasNumber && `row ${row}`,
         state === 'lost' && rows.id(row),
         // Such as the path of a file that is missing.
-        ...(state === 'invalid' ? (differences[index] ?? []) : []),
+        ...(differences[index] ?? []),
       ];
       return [label, ...details.filter(Boolean).map((detail) => `(${detail})`)].join(' ');
     }),

@@ -40,7 +40,7 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
   yield `<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">\n<main>\n`;
   yield renderHeader(headline, first?.name, common, result).text;
   if (entries.length > 1) yield renderFigures(entries, counts).text;
-  yield renderFailures(failures.list()).text;
+  yield renderFailures(failures.bySize()).text;
   yield renderRuns(entries, counts, common).text;
   yield '</main>\n<script type="application/json" id="data">';
   yield* serializeEntries(entries, common, groupIds, table);
@@ -218,16 +218,16 @@ function renderFailures(groups: readonly ReasonGroup<Entry>[]): Markup {
 <section aria-labelledby="failures">
 <h2 id="failures">What did not succeed</h2>
 <ul class="groups">
-${groups.toSorted((a, b) => b.count - a.count).map(renderGroup)}</ul>
+${groups.map(renderGroup)}</ul>
 </section>`;
 }
 
-function renderGroup({ id, count, outcome, first, step, pieces }: ReasonGroup<Entry>): Markup {
-  const shown = [...first.keys()];
-  const links = shown.map(
+function renderGroup({ id, count, outcome, first, step, message }: ReasonGroup<Entry>): Markup {
+  const { tone } = first[0].outcome;
+  const links = first.map(
     ({ number, label, id: run, workflow }) =>
       markup`<a href="#run-${number}">${label || shortId(run || workflow) || number}</a> `,
   );
-  return markup`<li class="${shown[0]?.outcome.tone ?? ''}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${pieces.join('')}</div><p class="note">${links}${count > shown.length ? `and ${formatCount(count - shown.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > shown.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
+  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${message}</div><p class="note">${links}${count > first.length ? `and ${formatCount(count - first.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
 `;
 }

@@ -1,7 +1,7 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
-import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { piecesOf, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
@@ -18,6 +18,8 @@ import {
 const MAX_LISTED_ROWS = 20;
 /** Labels that are kept, of rows that did not succeed. */
 const MAX_LABELS = 10_000;
+/** The longest message (characters) that is kept of a row beside that of its group. */
+const MAX_MESSAGE = 1_000;
 /** Ids that are kept, of runs that have failed. */
 const MAX_FAILED_IDS = 1_000;
 
@@ -40,7 +42,9 @@ export function createRowStates() {
   const sharedStandings = new Map<string, Standing<Known>>();
   const ids = new Map<number, string>();
   const labels = new Map<number, string>();
-  const groups = new ReasonGroups<number>(MAX_LISTED_ROWS);
+  /** The pieces of the messages of invalid rows, which no service writes. */
+  const messages = new Map<number, readonly string[]>();
+  const groups = new ReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
   const counts = new Map<RowState, number>();
@@ -85,8 +89,8 @@ export function createRowStates() {
     counts: (): ReadonlyMap<RowState, number> => counts,
 
     /**
-     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each, and for each of these the
-     * paths in which its message differs. `code` is undefined if their runs ended, `step` empty if none of these failed;
+     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each, and of invalid ones
+     * the paths in which their messages differ. `code` is undefined if their runs ended, `step` empty if none of these failed;
      * `message` may have several lines, not yet sanitized.
      */
     reasons() {
@@ -97,19 +101,18 @@ export function createRowStates() {
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);
       }
-      const reasons = groups.list();
+      const reasons = new Map(groups.bySize().map((reason) => [reason.id, reason]));
       return [...listed]
         .sort(([, one], [, other]) => other.count - one.count)
         .map(([{ state, code, reason = 0 }, group]) => {
-          const { step = '', pieces = [], first } = reasons[reason] ?? {};
-          const own = group.rows.map((row) => first?.get(row) ?? pieces);
+          const { step = '', pieces: common = [] } = reasons.get(reason) ?? {};
+          const own = group.rows.map((row) => messages.get(row) ?? common);
           // Others that had the reason may be corrected by now.
-          const common = (group.count === 1 && own[0]) || pieces;
+          const pieces = (group.count === 1 && own[0]) || common;
           // A number alone says little.
-          const differences = own.map((all) =>
-            all.filter((piece, index) => piece !== common[index] && /[a-z]/i.test(piece)),
-          );
-          return { state, code, step, message: common.join(''), differences, ...group };
+          const isOwn = (piece: string, index: number) => piece !== pieces[index] && /[a-z]/i.test(piece);
+          const differences = own.map((all) => new Set(all.filter(isOwn)));
+          return { state, code, step, message: pieces.join(''), differences, ...group };
         });
     },
 
@@ -127,7 +130,10 @@ export function createRowStates() {
       setStanding(row, next);
       const { state: now } = next.now;
       if (event.event === 'ended' && (now === 'finished' || count(now) > MAX_FAILED_IDS)) ids.delete(row);
-      if (ROW_STATES[now] === 'skip') labels.delete(row);
+      if (ROW_STATES[now] === 'skip') {
+        labels.delete(row);
+        messages.delete(row);
+      }
     },
 
     /** Says why a row is in its state, until its next event. */
@@ -194,6 +200,9 @@ export function createRowStates() {
     row: number,
   ): Known {
     const text = withoutLabel(message, labels.get(row));
+    const isKept = rowState === 'invalid' && text.length <= MAX_MESSAGE && messages.size < MAX_LABELS;
+    messages.delete(row);
+    if (isKept) messages.set(row, piecesOf(text));
     const reason = groups.add({ outcome: `${rowState} ${code}`, step, message: text }, row);
     return share({ state: rowState, code, reason }).now;
   }

@@ -162,6 +162,20 @@ describe('batch: rows and tables', () => {
     );
   });
 
+  test('batch: the file that an invalid row names is listed once, and also after the first 20 rows were corrected', async () => {
+    const { wfr } = await startBatchService();
+    const files = Array.from({ length: 23 }, (_, index) => `f${index + 1}.pdf`);
+    const cwd = folderWith({ 'rows.csv': `d@,e@\n${files.map((name) => `${name},${name}\n`).join('')}` });
+    const rows = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--rate', '0'];
+    expect((await wfr(rows, { cwd })).stderr).toContain('rows.csv:2 (f1.pdf), 3 (f2.pdf), 4 (f3.pdf), ');
+    for (const name of files.slice(0, 21)) writeFileSync(join(cwd, name), 'x');
+    expect((await wfr(rows, { cwd })).stderr).toContain('\n    rows.csv:23 (f22.pdf), 24 (f23.pdf)\n');
+    writeFileSync(join(cwd, 'f22.pdf'), 'x');
+    expect((await wfr(rows, { cwd })).stderr).toContain(
+      '\n  1 invalid: rows.csv:24: d@f23.pdf: no such file',
+    );
+  });
+
   test('batch: rows with one reason are listed alone where they differ in numbers, or the service says in what', async () => {
     let posts = 0;
     const { wfr } = await startBatchService((_, reply) =>
