@@ -1,16 +1,19 @@
 /** Wraps text at words, for help and error messages. */
 import { stripVTControlCharacters } from 'node:util';
 
-/** Returns how many characters of a text are shown: its colors take no column. */
-function shownLength(text: string): number {
-  return stripVTControlCharacters(text).length;
+/** Characters that may take two columns (UAX #11); beyond U+FFFF, each has two code units anyway. */
+const WIDE = /[\u2e80-\ud7ff\uf900-\uff60]/g;
+
+/** Returns how many columns a text takes at most: exact widths would load a table at each start. Its colors take none. */
+function shownWidth(text: string): number {
+  return stripVTControlCharacters(text).replace(WIDE, '  ').length;
 }
 
 /**
  * Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`, which are copied
- * whole, nor after a count, such as `3 failed`, also in color.
+ * whole, nor after a count, such as `3 failed`, also in color, or a line's number before what is in parentheses.
  */
-const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|[ (m][\d,]+(?= [a-z])) /;
+const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|[ (m][\d,]+(?= [a-z])|\d(?= \()) /i;
 
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is
@@ -23,7 +26,7 @@ export function wrap(text: string, width: number, first = width): string[] {
     // A CI log would execute a line that begins with :: as a command.
     const room = lines.length === 0 ? first : width;
     const isEmpty = line.trim() === '';
-    if (!isEmpty && shownLength(line) + 1 + shownLength(word) > room && !word.startsWith('::')) {
+    if (!isEmpty && shownWidth(line) + 1 + shownWidth(word) > room && !word.startsWith('::')) {
       lines.push(line);
       line = word;
     } else {
@@ -61,13 +64,13 @@ export function layOutTerms(
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
-    if (shownLength(line) <= width) return [line];
+    if (shownWidth(line) <= width) return [line];
     const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
     const indent = start + (own ? '    ' : '  ');
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length, width - start.length);
     // A word that fills the window has less before it, so that the terminal does not break it.
     const before = (part: string) => {
-      const over = indent.length + shownLength(part) - width;
+      const over = indent.length + shownWidth(part) - width;
       return start !== '| ' && over > 0 && over < indent.length ? indent.slice(over) : indent;
     };
     return [start + first, ...rest.map((part) => before(part) + part)].map((part) => part.trimEnd());

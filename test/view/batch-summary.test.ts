@@ -20,8 +20,8 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
   expect(formatBatchSummary(summary, { ...style, bold: style.error }, 40)).toEqual([
     '3 rows: <3 failed>',
     '  <3 failed>: no',
-    '    mixed.csv:18 (Customer 17), 19',
-    '      (Customer 18), 20 (Customer 19)',
+    '    mixed.csv:18 (Customer 17),',
+    '      19 (Customer 18), 20 (Customer 19)',
     '',
     'To continue:',
     '  <wfr batch w --rows mixed.csv --retry-failed>',

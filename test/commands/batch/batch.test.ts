@@ -716,6 +716,27 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
 
+  test('batch: a reason in wide characters is wrapped to the columns that they take', async () => {
+    const message = `${'合計が 一致 '.repeat(6)}end`;
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n < 3) return reply.send(422, { message });
+      reply.send(201, aRun({ id: 'run-3', status: 'PENDING' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const env = { TERM: 'xterm', NO_COLOR: '1' };
+    const { stderr } = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd, terminal: 40, env });
+    const frame = stripVTControlCharacters(stderr.slice(0, stderr.indexOf('3 rows: ')))
+      .split('⠋')
+      .at(-1);
+    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, last line 2: 422: ${message}`);
+    const { default: stringWidth } = await import('string-width');
+    const block = stderr.slice(stderr.lastIndexOf('3 rows: ')).split('\n');
+    expect(block.join(' ').replace(/ +/g, ' ')).toContain(message);
+    for (const line of block.filter((text) => text.includes('合計')))
+      expect(stringWidth(line)).toBeLessThanOrEqual(40);
+  });
+
   test.each([120, 80, 40])(
     'batch: in %i columns, the five most frequent reasons of problems are below the live line, and the closing block has all rows',
     async (columns) => {
