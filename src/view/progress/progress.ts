@@ -98,10 +98,10 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       const done = rows.filter(({ isDone }) => isDone).length;
       const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
       return [
+        [[bar(done / rows.length), 1]],
         [[`${done}/${rows.length} runs`, 0]],
+        [[elapsed, 0]],
         counts.map(([status, count]) => [`${count} ${status}`, 0, 0, statusPaint(status, style)]),
-        [[bar(done / rows.length), 2]],
-        [[elapsed, 1, room]],
       ];
     }
     const [row = UNSEEN] = rows;

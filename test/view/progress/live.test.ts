@@ -237,6 +237,16 @@ describe('live line', () => {
     const counts = { ended, running: 8, total: 2e9, paced: 9, wait: undefined };
     const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, error } }, () => counts));
     expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${error('4 failed')}, 8 running,\n`);
+    const statuses = [
+      [['10/14 runs', 0]],
+      [['59s', 0]],
+      [
+        ['7 FINISHED', 0],
+        ['3 FAILED', 0],
+      ],
+    ] as const;
+    expect(fitLines([statuses], 31, (text) => text)).toEqual(['10/14 runs  59s  7 FINISHED,', '  3 FAILED']);
+    expect(fitLines([statuses], 30, (text) => text)).toEqual(['10/14 runs  59s  7 FINISHED,', '  3 FAILED']);
   });
 
   test('live line: where a line is cut, it has no color that would not end', () => {
@@ -339,7 +349,7 @@ describe('live line', () => {
       env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
     });
     expect(
-      frames(stderr).some((text) => /^1\/2 runs {2}1 FINISHED, 1 RUNNING {2}██████░░░░░░/.test(text)),
+      frames(stderr).some((text) => /^█{6}░{6} {2}1\/2 runs {2}\d+s {2}1 FINISHED, 1 RUNNING$/.test(text)),
     ).toBe(true);
   });
 
