@@ -14,12 +14,12 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { writtenTable } from '../../table/table.js';
 import { formatIso, formatUtc } from '../../text/quantity.js';
-import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
+import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { wrapLines } from '../../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { printErrors } from '../../view/errors/print-error.js';
-import { isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
+import { decidePresentation, isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
+import { openReporter, type Reporter } from '../../view/reporter.js';
 import {
   type DocumentFlags,
   type OutputFlags,
@@ -87,8 +87,9 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     };
     if (!hasRows) await printSummary();
     if (problems.length > 0) throw new UsageError([...problems, ...absent]);
+    const { warn } = await openReporter(decidePresentation(flags, context), context);
     const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
-    const failures = rowFiles ? await saveRows(joined, rowFiles, context, interruption.signal) : [];
+    const failures = rowFiles ? await saveRows(joined, rowFiles, warn, interruption.signal) : [];
     const exit = exitOfSeveral([exitOf(joined), ...failures.map(exitOfError)]);
     if (hasRows) {
       const page = await openLayout(flags.color, context);
@@ -105,7 +106,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         const { delimiter = ',' } = plan;
         const layout = { ...plan, delimiter, excel: flags.excel === true, page, table, outputOf };
         const facts = factsOfRows(joined, summary, exit);
-        await printRows(formatRows(joined, layout), facts, context, interruption);
+        await printRows(formatRows(joined, layout), facts, warn, context, interruption);
       } finally {
         await file?.close();
       }
@@ -166,7 +167,7 @@ async function listLabels(joined: JoinedFiles): Promise<string[]> {
 async function saveRows(
   joined: JoinedFiles,
   files: RowFiles,
-  context: Context,
+  warn: Reporter['warn'],
   signal: AbortSignal,
 ): Promise<Facts[]> {
   for await (const outcome of readOutcomes(joined)) {
@@ -174,19 +175,15 @@ async function saveRows(
     const { run, row } = outcome;
     if (run?.status === 'FINISHED') await files.save(labelOf(outcome), row, run);
   }
-  await printWarnings(files.warnings, context);
+  for (const warning of files.warnings) warn(warning);
   return files.failure === undefined ? [] : [factsOf(files.failure)];
-}
-
-async function printWarnings(warnings: readonly string[], { stderr }: Context): Promise<void> {
-  const lines = warnings.map((warning) => `wfr: warning: ${sanitize(warning)}`);
-  for (const line of wrapLines(lines, stderr.columns)) await stderr.write(`${line}\n`);
 }
 
 /** Prints the rows until stdout is closed, and warns about what they do not show. Throws UsageError and OutputError. */
 async function printRows(
   rows: ReturnType<typeof formatRows>,
   facts: object,
+  warn: Reporter['warn'],
   context: Context,
   interruption: Interruption,
 ): Promise<void> {
@@ -200,7 +197,7 @@ async function printRows(
     if (stdout.isClosed) return;
   }
   const warnings = hasCommands && isCiLog(context) ? [COMMANDS_WARNING] : [];
-  await printWarnings([...warnings, ...rows.warnings()], context);
+  for (const warning of [...warnings, ...rows.warnings()]) warn(warning);
 }
 
 /** Returns what `-o json` has beside the rows. */
@@ -221,9 +218,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummary {
   const { rows, total, missing, period, header, isLimited } = joined;
   const notes =
-    total === undefined
-      ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
-      : [];
+    total === undefined ? ['The total number of rows is unknown: wfr batch has not come to its end.'] : [];
   const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
   const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;

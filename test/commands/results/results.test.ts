@@ -279,7 +279,10 @@ test('results: before ids on a terminal, the summary has the reasons, which ids 
 test('results: warnings fit the window', async () => {
   const events = `{"event":"ended","row":1,"run":{"id":"a","status":"FINISHED","output":{"total":1}}}\n{"event":"table","rows":1}\n`;
   const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
-  const { stderr } = await runCli(['results', 'out.jsonl', '--get', '/a'], { cwd, terminal: 40 });
+  const show = (env: Record<string, string>) =>
+    runCli(['results', 'out.jsonl', '--get', '/a'], { cwd, env, terminal: 40 });
+  expect((await show({})).stderr).toContain('wfr: \u001b[33mwarning:\u001b[39m --get /a: no row has this\n');
+  const { stderr } = await show({ NO_COLOR: '1' });
   expect(stderr).toContain('wfr: warning: --get /a: no row has this\n    value: ');
   expect(Math.max(...stderr.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
 });
