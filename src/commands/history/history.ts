@@ -175,6 +175,7 @@ function formatRuns(
   const cell = (text: string) => sanitize(secrets.mask(text));
   const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
+  const room = hasServices ? layout.width / 2 : layout.width;
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: (run) => cell(shorten(run.id)) },
     {
@@ -187,7 +188,7 @@ function formatRuns(
     },
     {
       header: 'NAME',
-      text: (run) => cell(runName(run, layout.width)),
+      text: (run) => cell(runName(run, room)),
       isCutAtStart: ({ label }) => label !== undefined,
     },
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
