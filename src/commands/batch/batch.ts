@@ -174,11 +174,10 @@ async function sendRows(
   const exit = exitOfRows(run.exits(), log.rows, ['running', 'waiting']);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
-  const took = `took ${formatElapsed(context.clock.monotonic() - started)}`;
-  const now = `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now`;
+  const now = `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now; `;
+  const fact = `${isContinued ? now : ''}took ${formatElapsed(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
-    const shown =
-      log.rows.known === 0 ? summary : { ...summary, fact: isContinued ? `${now}; ${took}` : took };
+    const shown = log.rows.known === 0 ? summary : { ...summary, fact };
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };
