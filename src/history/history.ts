@@ -37,6 +37,8 @@ export interface PastRun {
   batch?: string;
   /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
+  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
+  command?: string | undefined;
   /** Of a batch, whether its last command continued it: the time of that command is not that of the batch. */
   isContinued?: boolean;
   /** How many rows of a batch are in each state, by its word; a run has none. */
@@ -90,8 +92,8 @@ export function openHistory(context: Context) {
       const [status, label, version] = [run.status, run.label, run.version].map(short);
       const triggered = formatIso(time);
       const ended = isEnd ? formatIso(clock.now()) : undefined;
-      const results = run.results && secrets.mask(run.results);
-      append({ ...run, inputs, status, triggered, ended, label, version, results }, run.batch);
+      const [results, command] = [run.results, run.command].map((text) => text && secrets.mask(text));
+      append({ ...run, inputs, status, triggered, ended, label, version, results, command }, run.batch);
     },
 
     /**
@@ -214,10 +216,10 @@ const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseU
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
-  const { version = '', batch = '', results = '', rows = {} } = record;
+  const { version = '', batch = '', results = '', command = '', rows = {} } = record;
   const areCounts = isObject(rows) && Object.values(rows).every(Number.isSafeInteger);
   if (!Array.isArray(inputs) || !areCounts) return false;
-  return [id, workflow, baseUrl, triggered, status, label, version, batch, results, ...inputs].every(
+  return [id, workflow, baseUrl, triggered, status, label, version, batch, results, command, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }

@@ -13,6 +13,14 @@ export function shellCommand(args: readonly string[], platform: NodeJS.Platform 
     : `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`;
 }
 
+/** Returns a command line that runs another one in the working folder. */
+export function inFolder(
+  command: string,
+  { cwd, platform }: { cwd: string; platform: NodeJS.Platform },
+): string {
+  return `${shellCommand(['cd', cwd], platform)} && ${command}`;
+}
+
 /** Returns the command line of a command of wfr for these runs. */
 export function commandOfRuns(
   command: string,

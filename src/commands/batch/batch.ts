@@ -13,7 +13,7 @@ import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
+import { inFolder, shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
@@ -124,9 +124,16 @@ async function sendRows(
   const gated = withGate(gate, session);
   const folder = commonFolder(foldersOfPatterns(plan.patterns));
   const label = flags.rows ?? join(folder === '.' ? basename(context.cwd) : folder, sep);
+  const command = nextCommand(args, flags, context);
   const recorded = {
     ...{ id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href, workflow: plan.workflowId },
-    ...{ inputs: [], label, results: file?.path, isContinued },
+    ...{
+      inputs: [],
+      label,
+      results: file?.path,
+      isContinued,
+      command: command && inFolder(command(), context),
+    },
   };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;
@@ -160,7 +167,7 @@ async function sendRows(
     total,
     notes: run.notes(),
     results: file === undefined ? [] : [file.name],
-    command: nextCommand(args, flags, context),
+    command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.
     change: flags.retryFailed === undefined ? '' : ', without --retry-failed',

@@ -12,7 +12,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
+import { commandOfRuns, inFolder, toArgs } from '../../text/shell-quote.js';
 import {
   decidePresentation,
   type Layout,
@@ -81,8 +81,15 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
         text: 'For the results of a batch',
         command: `wfr results ${shorten(batch.id)}`,
       });
-    if (runs.some((run) => isBatch(run) && run.status === 'STOPPED'))
-      notes.push({ text: 'To continue a stopped batch, run its command again.' });
+    const stopped = runs.find((run) => isBatch(run) && run.status === 'STOPPED');
+    // Without its results file, the command would trigger all runs again.
+    if (stopped?.results && (await statOf(stopped.results))) {
+      const text = `To continue ${shorten(stopped.id)}`;
+      const command = stopped.command?.replace(inFolder('', context), '');
+      notes.push(
+        command ? { text, command: sanitize(command) } : { text: `${text}, run its command again.` },
+      );
+    }
     const command = statusCommand(runs, shorten, { flags, profile, context });
     if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
   }

@@ -162,6 +162,23 @@ describe('history: recording and listing runs', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
 
+  test('history: a stopped batch has the command that continues it, in any folder, unless that may have inputs', async () => {
+    const { env, clock, cwd, batch } = await startHistoryBatch();
+    const next = async (folder = cwd) => {
+      const { stderr } = await runCli(['history'], { env, clock, cwd: folder });
+      return /^To continue.*$/m.exec(stderr)?.[0].replace(/[0-9a-f]{8}(?=[:,])/, '<id>');
+    };
+    await batch('--results', 'a.jsonl', '--limit', '1');
+    const command = `wfr batch ${FAILING} --rows rows.csv --results a.jsonl`;
+    expect(await next()).toBe(`To continue <id>: ${command}`);
+    const other = join(cwd, 'other');
+    expect(await next(other)).toBe(`To continue <id>: cd ${cwd} && ${command}`);
+    await batch('--results', 'a.jsonl');
+    expect(await next()).toBeUndefined();
+    await batch('--results', 'b.jsonl', '--limit', '1', '-i', 'note=Initrode');
+    expect(await next()).toBe('To continue <id>, run its command again.');
+  });
+
   test('history: the duration of a batch is that of its summary, with the time that its results file was locked', async () => {
     const { cwd, batch, latest } = await startHistoryBatch();
     appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });

@@ -218,7 +218,6 @@ describe('history: the runs that are listed', () => {
     expect(linesOf(stderr)).toEqual([
       '2 of 3 runs and batches; to list all, add --limit 3',
       'For the results of a batch: wfr results e0fa8c1e',
-      'To continue a stopped batch, run its command again.',
     ]);
     expect((await history(['-q'])).stderr).toBe('');
     const runs = ['40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'].map(uuid);
@@ -306,13 +305,15 @@ describe('history: the runs that are listed', () => {
       utimesSync(results, 0, (NOW - ms) / 1_000);
       return (await list())[1];
     };
-    const next = 'To continue a stopped batch, run its command again.\n';
+    const next = 'To continue e0fa8c1e, run its command again.\n';
     expect(await touched(60_000)).toContain('e0fa8c1e  RUNNING  ');
     expect((await history()).stderr).not.toContain(next);
     expect(await touched(61_000)).toContain('e0fa8c1e  STOPPED  invoice: rows.csv  now');
     expect((await history()).stderr).toContain(next);
     rmSync(results);
     expect((await list())[1]).toContain('e0fa8c1e  STOPPED  ');
+    // Nothing keeps its command from triggering all runs again.
+    expect((await history()).stderr).not.toContain('To continue');
     const { results: _, ...onStdout } = BATCH;
     expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
   });
