@@ -79,6 +79,7 @@ function splitMediaType(item: Item): Item {
   throw invalidItem(raw, `"${parts.at(-1)}" is not a media type; use ;type=type/subtype`);
 }
 
+const NOT_AN_INPUT = 'not an input such as name=text or name@document; see wfr help inputs';
 /** Words that are listed at most. */
 const MAX_LISTED = 10;
 
@@ -117,12 +118,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
       invalidNames.push(name);
     }
   }
-  if (words.length > 0) {
-    const file = words.find((word) => /^[\w./-]+\.\w{2,4}$/.test(word)) ?? 'document';
-    problems.unshift(
-      `${listFirst(words, MAX_LISTED).join(' ')}: not an input such as name=text or name@${file}; see wfr help inputs`,
-    );
-  }
+  if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
   return { items: [...items.values()], problems, invalidNames };
 }
 
