@@ -73,7 +73,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
       // A name that a profile would resolve is sent as it is where there is none.
       isUuid(request.workflowId)
         ? `Check the workflow, and the base URL: ${base}`
-        : `There is no UUID in "${request.workflowId}"; names of workflows come from a profile: see wfr help config`,
+        : `"${request.workflowId}" is neither a UUID nor a URL with one; workflow names come from a profile: see wfr help config`,
     ];
   }
   if (status === 413 && isTrigger)

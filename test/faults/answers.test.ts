@@ -307,7 +307,7 @@ describe('run: responses that reject a trigger', () => {
       'a 404 response (fault 20)',
       respond(404),
       5,
-      '/runs (404); no run was created\n  There is no UUID in "w"; names of workflows come from a profile: see wfr help config',
+      '/runs (404); no run was created\n  "w" is neither a UUID nor a URL with one; workflow names come from a profile: see wfr help config',
     ],
     [
       'a 404 response about something else (fault 20)',
