@@ -5,24 +5,24 @@ import type { TOPIC_NAMES } from '../shared/flags.js';
 
 /** The meanings of variables, some with the value that has it; those with the same meaning are together. */
 const VARIABLES: Readonly<Record<string, string>> = {
-  WFR_BASE_URL: 'the address of the service, with its path prefix',
-  WFR_TOKEN: 'the access token',
-  WFR_TOKEN_FILE: 'a file with the access token; WFR_TOKEN overrides it',
+  WFR_BASE_URL: 'service address with path prefix',
+  WFR_TOKEN: 'access token',
+  WFR_TOKEN_FILE: 'file with the access token; WFR_TOKEN overrides it',
   'WFR_ALLOW_HTTP=1': 'allow http to other hosts',
   WFR_WORKFLOW_ID_FIELD: 'auto, worfklowId, workflowId or both',
-  WFR_PROFILE: 'the profile of the config file to use',
-  WFR_CONFIG: 'the config file; wfr config path prints the default',
-  'HTTPS_PROXY, HTTP_PROXY, NO_PROXY': 'the proxy, and the hosts to reach without it',
-  'SSL_CERT_FILE, SSL_CERT_DIR': "the system's CA certificates; see also --cacert",
-  NODE_EXTRA_CA_CERTS: 'a file with additional CA certificates',
-  'TRACEPARENT, TRACESTATE': 'the trace to send to the service (W3C Trace Context)',
+  WFR_PROFILE: 'profile of the config file to use',
+  WFR_CONFIG: 'config file; wfr config path prints the default',
+  'HTTPS_PROXY, HTTP_PROXY, NO_PROXY': 'proxy, and hosts to reach without it',
+  'SSL_CERT_FILE, SSL_CERT_DIR': 'CA certificates of the system; see also --cacert',
+  NODE_EXTRA_CA_CERTS: 'file with additional CA certificates',
+  'TRACEPARENT, TRACESTATE': 'trace to send (W3C Trace Context)',
   'WFR_TRACE=0': 'send no trace context',
   'WFR_HISTORY=0': 'keep no history of runs',
-  XDG_STATE_HOME: 'where the history is stored (default: ~/.local/state)',
+  XDG_STATE_HOME: 'folder of the history (default: ~/.local/state)',
   NO_COLOR: 'turn colors off',
   'FORCE_COLOR, CLICOLOR_FORCE': 'color messages without a terminal',
-  'CI, TERM=dumb': 'print a line for each change instead of a live line',
-  'GITHUB_STEP_SUMMARY, GITHUB_OUTPUT': 'the files that --report github appends to',
+  'CI, TERM=dumb': 'print a line for each change, no live line',
+  'GITHUB_STEP_SUMMARY, GITHUB_OUTPUT': 'files that --report github appends to',
 };
 
 /** Returns each variable with its meaning. */
