@@ -105,10 +105,10 @@ export function rowRunner(
     if ('problem' in inputs || plan.declared !== undefined) return;
     for (const { name, separator, value } of inputs.items) {
       if (separator !== '=' || !blamesInput(response, name)) continue;
-      if (typeof parseJson(value) === 'number')
-        advice.add(`If column ${name} has numbers, name it ${name}:= to send them.`);
-      else if (FILE_NAME.test(value))
-        advice.add(`If column ${name} names files, name it ${name}@ to send them.`);
+      const isNumber = typeof parseJson(value) === 'number';
+      const [what, mark] = isNumber ? ['has numbers', ':='] : ['names files', '@'];
+      if (isNumber || FILE_NAME.test(value))
+        advice.add(`If column ${name} ${what}, name it ${name}${mark} to send them.`);
     }
   }
 
