@@ -199,7 +199,7 @@ export function matchRows(
       if (before === undefined || !isNew(at)) continue;
       const why = hasPlaces
         ? `has changed since it was recorded as row ${before}`
-        : `may be a change of row ${before}, which is gone; --label with a unique column tells changed rows from new ones`;
+        : `may be a change of row ${before}; --label with a unique column tells changed rows from new ones`;
       held.set(numberAt(at), why);
       heldKeys.add(key);
     }

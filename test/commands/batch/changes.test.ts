@@ -93,7 +93,7 @@ test('batch --label: rows that were named by another column are told apart by th
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
   expect(stderr).toContain(
-    ': may be a change of row 2, which is gone; --label with a unique column tells changed rows from new ones',
+    ': may be a change of row 2; --label with a unique column tells changed rows from new ones',
   );
   expect(sent).toHaveLength(2);
 });
