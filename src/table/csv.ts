@@ -121,7 +121,7 @@ function inputsOf(
  * that does not begin with one is text, and blanks may follow a closing quote. Throws BatchFileError.
  */
 async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<CsvRecord, void, void> {
-  const mark = delimiter.replace(/[\\\]^-]/, '\\$&');
+  const mark = delimiter.replace(/[\\\]-]/, '\\$&');
   const tokens = new RegExp(`\\r\\n|[\\r\\n"${mark}]|[^\\r\\n"${mark}]+`, 'gu');
   let line = 1;
   let record = { line, cells: [] as string[] };

@@ -16,7 +16,7 @@ interface StateReason {
   /** The step at which their runs failed; empty if they did not. */
   step: string;
   message: string;
-  /** The labels of the first 20 rows. */
+  /** The labels of the first 20 rows, with more to tell them by in parentheses. */
   rows: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface BatchSummary {
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
-  /** How long it took, when it was, or what this command did. */
+  /** When it was, or what this command did and how long that took. */
   fact?: string;
 }
 

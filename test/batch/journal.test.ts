@@ -90,7 +90,9 @@ describe('the lines of a results file', () => {
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^2 rows: 2 finished; no run triggered now; took \S+\nTo save the outputs: /);
+    expect(stderr).toMatch(
+      /^2 rows: 2 finished; no run triggered now; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
+    );
     expect(posts()).toHaveLength(2);
   });
 });
