@@ -76,9 +76,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       const { env, secrets } = context;
       // On a terminal, it follows rows with their reasons; ids have none.
       const follows = hasRows && context.stdout.isTerminal;
-      const command = shellCommand(['wfr', 'results', ...names], context.platform);
-      const next = summary.reasons.length > 0 ? [{ text: 'To list the reasons', command }] : [];
-      const shown = follows && plan.format !== 'id' ? { ...summary, reasons: [], next } : summary;
+      const shown = follows && plan.format !== 'id' ? { ...summary, reasons: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);

@@ -252,7 +252,7 @@ test('results: of a table, the error names the results file beside it', async ()
 });
 
 test.each([[['-o', 'csv']], [['--get', '/a']]])(
-  'results: before rows of %j on a terminal, the summary has no reasons, which the rows have',
+  'results: before rows of %j on a terminal, the summary has the next steps, but no reasons, which the rows have',
   async (args) => {
     const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
@@ -260,7 +260,9 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
-    expect(shown.stderr).toMatch(/^1 row: 1 rejected.*\nTo list the reasons: wfr results out\.jsonl\n$/);
+    expect(shown.stderr).toMatch(
+      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again, .*\n$/,
+    );
     expect(shown).toEqual({
       ...piped,
       stderr: expect.not.stringContaining('row 1: no'),
