@@ -123,8 +123,11 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   const below = (width: number, height: number): readonly string[] => {
     const rows = [...rowsById.values()];
     if (rows.length < 2) return resume.map((text) => style.dim(text));
-    if (rows.length > height - 3) rows.sort((a, b) => Number(a.isDone) - Number(b.isDone));
-    return layOutRuns(rows, clock.now(), { style, width, secrets });
+    const layOut = () => layOutRuns(rows, clock.now(), { style, width, secrets });
+    const lines = layOut();
+    if (lines.length < height - 1) return lines;
+    rows.sort((a, b) => Number(a.isDone) - Number(b.isDone));
+    return layOut();
   };
 
   const painter = tools.open({ lines: (now, bar) => [line(now, bar)], below });

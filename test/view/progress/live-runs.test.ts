@@ -19,6 +19,7 @@ async function watch(ids: readonly string[], options: CliOptions = {}, ended: re
     polls.set(id, count);
     const run = ended.includes(id) || count > 3 ? aFinishedRun() : aRun({ stepsCompleted: count });
     if (id === 'missing') reply.send(404);
+    else if (id === 'bad') reply.send(200, { ...aRun({ status: 'FAILED', error: { message: 'no' } }), id });
     else reply.send(200, { ...run, id, createdAt: '2026-01-02T03:03:45Z' });
   });
   const [state, config] = [temporaryFolder(), temporaryFolder()];
@@ -139,6 +140,12 @@ describe('the live table of several runs', () => {
       expect(shown[0]?.[2]).toContain(first);
     },
   );
+
+  test('in a window that has no room for the reason of a failed run, it is not first', async () => {
+    const { stderr } = await watch(['bad', 'b', 'c'], { terminalRows: 6 });
+    const shown = frames(stderr).filter(([line = '']) => line.includes('1/3 runs'));
+    expect(shown[0]?.[2]).toMatch(/^ {2}b /);
+  });
 
   test('a status has a color', async () => {
     const { stderr } = await watch(IDS, { env: { NO_COLOR: '' } });
