@@ -100,8 +100,9 @@ export function createBatchRun(tools: BatchTools) {
     const ended: [word: string, count: number][] = [];
     for (const [state, known] of rows.counts()) {
       if (state === 'waiting' || STATES[state].tone === 'open') continue;
-      // Rows that an earlier command could not send wait to be sent again.
-      const isLeft = ROW_STATES[state] === 'send';
+      const again = ROW_STATES[state];
+      // Rows that an earlier command could not send wait to be sent again, and so do those that this one retries.
+      const isLeft = again === 'send' || (again === 'retry-failed' && plan.retryFailed === 'all');
       const count = isLeft ? (endedNow.get(state) ?? 0) : known - (state === 'unknown' ? awaiting.size : 0);
       ended.push([wordOf(state), count]);
     }

@@ -20,6 +20,21 @@ import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
 describe('batch: resuming from a results file', () => {
+  test('batch --retry-failed: a live line counts the rows that are retried as waiting until they have ended', async () => {
+    const { wfr } = await startBatchService(undefined, ({ path }, reply) =>
+      reply.send(200, { ...aRun({ status: 'FAILED' }), id: path.split('/').at(-1) }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    await wfr(BATCH_ARGS, { cwd });
+    const terminal = { terminal: 100, env: { TERM: 'xterm', NO_COLOR: '1' } };
+    const { stderr } = await wfr([...BATCH_ARGS, '--retry-failed', '--concurrency', '1'], {
+      cwd,
+      ...terminal,
+    });
+    expect(stderr.match(/\d\/3/g)?.[0]).toBe('0/3');
+    expect(stderr).toMatch(/3 waiting.*1 failed, 1 running, 1 waiting.*3 rows: 3 failed/s);
+  });
+
   test('batch: the same command does nothing after every row has FINISHED', async () => {
     const { posts, requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(5) });
