@@ -39,8 +39,6 @@ export interface PastRun {
   results?: string | undefined;
   /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
   command?: string | undefined;
-  /** Of a batch, whether its last command continued it: the time of that command is not that of the batch. */
-  isContinued?: boolean;
   /** How many rows of a batch are in each state, by its word; a run has none. */
   rows?: Readonly<Record<string, number>> | undefined;
 }

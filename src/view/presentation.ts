@@ -147,7 +147,7 @@ export function statusPaint(status: string | undefined, style: Style): Paint {
 /** What to do next, and the command for it, if there is one. */
 export interface NextStep {
   text: string;
-  command?: string;
+  command?: string | undefined;
 }
 
 /**

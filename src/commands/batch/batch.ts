@@ -126,14 +126,13 @@ async function sendRows(
   const label = flags.rows ?? join(folder === '.' ? basename(context.cwd) : folder, sep);
   const command = nextCommand(args, flags, context);
   const recorded = {
-    ...{ id: log.recorded.batch, baseUrl: plan.settings.baseUrl.href, workflow: plan.workflowId },
-    ...{
-      inputs: [],
-      label,
-      results: file?.path,
-      isContinued,
-      command: command && inFolder(command(), context),
-    },
+    id: log.recorded.batch,
+    baseUrl: plan.settings.baseUrl.href,
+    workflow: plan.workflowId,
+    inputs: [],
+    label,
+    results: file?.path,
+    command: command && inFolder(command(), context),
   };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;

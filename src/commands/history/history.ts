@@ -85,10 +85,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     // Without its results file, the command would trigger all runs again.
     if (stopped?.results && (await statOf(stopped.results))) {
       const text = `To continue ${shorten(stopped.id)}`;
-      const command = stopped.command?.replace(inFolder('', context), '');
-      notes.push(
-        command ? { text, command: sanitize(command) } : { text: `${text}, run its command again.` },
-      );
+      const command = stopped.command && sanitize(stopped.command.replace(inFolder('', context), ''));
+      notes.push({ text: command ? text : `${text}, run its command again.`, command });
     }
     const command = statusCommand(runs, shorten, { flags, profile, context });
     if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
@@ -201,7 +199,7 @@ function formatRuns(
     ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
     {
       header: 'DURATION',
-      text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
+      text: (run) => durationText(run) ?? '',
       isOptional: true,
     },
     {

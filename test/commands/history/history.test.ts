@@ -150,12 +150,11 @@ describe('history: recording and listing runs', () => {
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
-      // The time of the second command is not that of the batch.
-      line: 'FAILED failing v1: rows.csv 2s 2 rows: 2 failed',
+      line: 'FAILED failing v1: rows.csv 2s 2s 2 rows: 2 failed',
     });
     writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME\n');
     await batch('--results', 'a.jsonl');
-    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv \S+ 1 row: 1 failed$/);
+    expect((await latest()).line).toMatch(/^FAILED failing v1: rows\.csv 0ms now 1 row: 1 failed$/);
     await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
     expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv \S+ now 1 row: 1 rejected$/);
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
