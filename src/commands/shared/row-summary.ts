@@ -90,8 +90,11 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     // The command that continues reads corrected rows, too.
     isOpen ? [continuing, ''] : corrected !== '' && [`Once the ${corrected} rows are corrected, ${again}.`],
     // Rows that are open may still fail: all of them are for the command after that.
-    retried !== '' &&
-      (!isContinued || has('rejected')) && [`To run ${retried} rows again as they are`, '--retry-failed'],
+    retried !== '' && (!isContinued || has('rejected')) && [`To run ${retried} rows again`, '--retry-failed'],
+    has('failed') &&
+      !isOnce &&
+      !isContinued &&
+      !has('held') && ['To send corrected failed rows', '--send-changed'],
   ];
   const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];

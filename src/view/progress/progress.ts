@@ -310,7 +310,7 @@ export function showBatch(
     const others = problems.size - shown.length;
     const texts = shown.map(({ word, reason, count, label }) => {
       const head = wordPaint(word, style)(countText(count, word));
-      return `${head}, ${count > 1 ? 'last ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
+      return `${head}, ${count > 1 ? 'latest ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
     });
     if (others > 0) texts.push(pluralize(others, 'more reason'));
     return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));

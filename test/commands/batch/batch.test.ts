@@ -618,7 +618,7 @@ describe('batch: stopping', () => {
       expect(stderr).toContain(reason);
       expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; took `, 'm'));
       expect(stderr).toMatch(/\nTo continue: wfr batch .*\n/);
-      const isAgain = /\nTo run rejected rows again as they are: wfr batch .* --retry-failed\n/.test(stderr);
+      const isAgain = /\nTo run rejected rows again: wfr batch .* --retry-failed\n/.test(stderr);
       expect(isAgain).toBe(status !== 401);
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
@@ -711,7 +711,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected, run the same command again.
-To run failed and rejected rows again as they are: ${command} --retry-failed
+To run failed and rejected rows again: ${command} --retry-failed
+To send corrected failed rows: ${command} --send-changed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -729,7 +730,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const frame = stripVTControlCharacters(stderr.slice(0, stderr.indexOf('3 rows: ')))
       .split('⠋')
       .at(-1);
-    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, last line 2: 422: ${message}`);
+    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, latest line 2: 422: ${message}`);
     const { default: stringWidth } = await import('string-width');
     const block = stderr.slice(stderr.lastIndexOf('3 rows: ')).split('\n');
     expect(block.join(' ').replace(/ +/g, ' ')).toContain(message);
@@ -758,10 +759,10 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const reasons = [1, 3, 4, 5].map(
         (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
       );
-      reasons.unshift(`2 rejected, last line 7: 422: b:(?: no)+ …`);
+      reasons.unshift(`2 rejected, latest line 7: 422: b:(?: no)+ …`);
       reasons.push('1 more reason');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
-      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, last line 7');
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, latest line 7');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
@@ -830,11 +831,11 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected, run the same command again.
-To run failed and rejected rows again as they are: wfr ${args.join(' ')} --retry-failed
+To run failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-To run failed and rejected rows again as they are, add --retry-failed to the wfr batch command.
+To run failed and rejected rows again, add --retry-failed to the wfr batch command.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
     expect((await wfr(args, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');
@@ -1024,6 +1025,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "they are:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
+    "To run rejected rows again:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
   );
 });
