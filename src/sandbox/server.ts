@@ -106,7 +106,7 @@ async function respond(
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
   assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`)
-    throw new Rejection(401, 'The access token is not that of this sandbox (WFR_TOKEN).');
+    throw new Rejection(401, 'This sandbox takes its own access token (WFR_TOKEN).');
   if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
     const body = await handleTrigger(request, options, runs);
     return { status: 201, body, detail: `${body.id} ${body.versionName}` };

@@ -464,7 +464,7 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:={"a":1,}', 'x:={"a":1,}: not JSON: expected a name in double quotes at character 8'],
     ['x:=[1}', 'x:=[1}: not JSON: expected a comma or ] at character 3'],
     ['x:=:1', 'x:=:1: not JSON: expected a value at character 1'],
-    ['x:=-1,25', 'at character 3; a number has a decimal point, no comma; for text, use x=text'],
+    ['x:=-1,25', 'at character 3; a number has a point, no comma; for text, use x=text'],
     ['x:=1,2,3', 'at character 2; for text, use x=text'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at character 1'],
     ['x@', 'x@: has no path after "@"'],
