@@ -37,7 +37,7 @@ export interface PastRun {
   batch?: string;
   /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
-  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
+  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs or had a limit. */
   command?: string | undefined;
   /** How many rows of a batch are in each state, by its word; a run has none. */
   rows?: Readonly<Record<string, number>> | undefined;

@@ -132,7 +132,8 @@ async function sendRows(
     inputs: [],
     label,
     results: file?.path,
-    command: command && inFolder(command(), context),
+    // Without --limit, it would send more than the user meant to.
+    command: flags.limit ? undefined : command && inFolder(command(), context),
   };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;

@@ -161,21 +161,27 @@ describe('history: recording and listing runs', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
 
-  test('history: a stopped batch has the command that continues it, in any folder, unless that may have inputs', async () => {
+  test('history: a stopped batch has the command that continues it, in any folder, unless that may have inputs or had a limit', async () => {
     const { env, clock, cwd, batch } = await startHistoryBatch();
     const next = async (folder = cwd) => {
       const { stderr } = await runCli(['history'], { env, clock, cwd: folder });
       return /^To continue.*$/m.exec(stderr)?.[0].replace(/[0-9a-f]{8}(?=[:,])/, '<id>');
     };
-    await batch('--results', 'a.jsonl', '--limit', '1');
-    const command = `wfr batch ${FAILING} --rows rows.csv --results a.jsonl`;
+    const first = ['--fail-fast', '--concurrency', '1'];
+    await batch('--results', 'a.jsonl', ...first);
+    const command = `wfr batch ${FAILING} --rows rows.csv --results a.jsonl ${first.join(' ')}`;
     expect(await next()).toBe(`To continue <id>: ${command}`);
     const other = join(cwd, 'other');
     expect(await next(other)).toBe(`To continue <id>: cd ${cwd} && ${command}`);
     await batch('--results', 'a.jsonl');
     expect(await next()).toBeUndefined();
-    await batch('--results', 'b.jsonl', '--limit', '1', '-i', 'note=Initrode');
-    expect(await next()).toBe('To continue <id>, run its command again.');
+    for (const flags of [
+      [...first, '-i', 'note=Initrode'],
+      ['--limit', '1'],
+    ]) {
+      await batch('--results', `${flags.length}.jsonl`, ...flags);
+      expect(await next()).toBe('To continue <id>, run its command again.');
+    }
   });
 
   test('history: the duration of a batch is that of its summary, with the time that its results file was locked', async () => {
