@@ -215,8 +215,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 
 function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummary {
   const { rows, total, missing, period, header, isLimited } = joined;
-  const notes =
-    total === undefined ? ['The total number of rows is unknown: wfr batch has not come to its end.'] : [];
+  const notes = total === undefined ? ['The total number of rows is unknown: wfr batch has not ended.'] : [];
   const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
   const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;
