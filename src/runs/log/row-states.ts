@@ -109,8 +109,9 @@ export function createRowStates() {
           const own = group.rows.map((row) => messages.get(row) ?? common);
           // Others that had the reason may be corrected by now.
           const pieces = (group.count === 1 && own[0]) || common;
-          // A number alone says little.
-          const isOwn = (piece: string, index: number) => piece !== pieces[index] && /[a-z]/i.test(piece);
+          // A number alone says little. The pieces of all further reasons are not those of its rows.
+          const isOwn = (piece: string, index: number) =>
+            index % 2 === 1 && piece !== pieces[index] && /[a-z]/i.test(piece);
           const differences = own.map((all) => new Set(all.filter(isOwn)));
           return { state, code, step, message: pieces.join(''), differences, ...group };
         });
@@ -130,10 +131,7 @@ export function createRowStates() {
       setStanding(row, next);
       const { state: now } = next.now;
       if (event.event === 'ended' && (now === 'finished' || count(now) > MAX_FAILED_IDS)) ids.delete(row);
-      if (ROW_STATES[now] === 'skip') {
-        labels.delete(row);
-        messages.delete(row);
-      }
+      if (ROW_STATES[now] === 'skip') labels.delete(row);
     },
 
     /** Says why a row is in its state, until its next event. */
@@ -200,9 +198,9 @@ export function createRowStates() {
     row: number,
   ): Known {
     const text = withoutLabel(message, labels.get(row));
-    const isKept = rowState === 'invalid' && text.length <= MAX_MESSAGE && messages.size < MAX_LABELS;
     messages.delete(row);
-    if (isKept) messages.set(row, piecesOf(text));
+    if (rowState === 'invalid' && text.length <= MAX_MESSAGE && messages.size < MAX_LABELS)
+      messages.set(row, piecesOf(text));
     const reason = groups.add({ outcome: `${rowState} ${code}`, step, message: text }, row);
     return share({ state: rowState, code, reason }).now;
   }

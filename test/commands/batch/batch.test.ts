@@ -176,6 +176,20 @@ describe('batch: rows and tables', () => {
     );
   });
 
+  test('batch: of rows with reasons beyond the limit of groups, only the files are listed', async () => {
+    const { wfr } = await startBatchService();
+    const names = Array.from({ length: 1_002 }, (_, index) => String.fromCodePoint(0x4e00 + index));
+    const cwd = folderWith({
+      'rows.jsonl': names
+        .map((name) => `${JSON.stringify({ [name]: { $document: `${name}.pdf` } })}\n`)
+        .join(''),
+    });
+    const { stderr } = await wfr([...BATCH_ARGS, '-q'], { cwd });
+    expect(stderr).toContain(
+      '3 invalid: other reasons\n    rows.jsonl:1000 (凧.pdf), 1001 (凨.pdf), 1002 (凩.pdf)\n',
+    );
+  });
+
   test('batch: rows with one reason are listed alone where they differ in numbers, or the service says in what', async () => {
     let posts = 0;
     const { wfr } = await startBatchService((_, reply) =>
