@@ -97,6 +97,7 @@ function createProgram(
   const isReference = args.includes(HELP.name) && args.includes('--json');
   const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
     const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
+    command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
     // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
     if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);

@@ -9,7 +9,7 @@ const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
-  summary: 'print a completion script for a shell',
+  summary: 'print a script that completes commands on Tab',
   help: `
 Completes commands, flags and their values, profiles, workflow names, declared
 parameters, recent run ids, @last, and the files of inputs. Completion reads the
@@ -21,9 +21,7 @@ Examples, with the startup file of each shell:
   wfr completion fish | source          # ~/.config/fish/config.fish
   wfr completion powershell | Out-String | Invoke-Expression   # $PROFILE`,
   define(command) {
-    command
-      .description('Print a script that completes wfr commands on Tab.')
-      .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
+    command.addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
   },
   async run(command, context) {
     const { SCRIPTS } = await load();

@@ -1,5 +1,4 @@
 /** The flags and the help of `wfr config` and of each of its commands. */
-import type { Command } from 'commander';
 import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
 import type { ConfigAction } from './config.js';
 
@@ -56,25 +55,20 @@ Examples:
       addSettingFlags(command);
     }),
   ],
-  define(command) {
-    command.description('Show the effective settings, or locate, check or begin the config file.');
-  },
+  define() {},
 };
 
 function part(
   name: ConfigAction,
   summary: string,
   example: string,
-  addOptions: (command: Command) => void,
+  define: CommandEntry['define'],
 ): CommandEntry {
   return {
     name,
     summary,
     help: `\nExample:\n  ${example}`,
-    define(command) {
-      command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
-      addOptions(command);
-    },
+    define,
     async run(command, context) {
       const { config } = await import('./config.js');
       return config(name, rawFlags(command), context);

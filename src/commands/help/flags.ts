@@ -6,8 +6,7 @@ export const HELP: CommandEntry = {
   summary: 'show help on a command or a topic',
   define(command) {
     command
-      .description('Show help on a command, or on a topic: inputs, exit-codes, environment.')
-      .argument('[topic...]', 'a command, such as run or config show, or a topic')
+      .argument('[topic...]', 'a command such as config show, or inputs, exit-codes, environment')
       .option('--json', 'print all commands, flags, variables and codes as JSON')
       .option('--skill', 'print instructions for agents, in the format of skills');
   },

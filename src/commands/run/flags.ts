@@ -10,7 +10,7 @@ function onlyOnce(value: string, earlier: string | undefined): string {
 
 export const RUN: CommandEntry = {
   name: 'run',
-  summary: 'trigger a run, wait for it to end, print its output',
+  summary: 'trigger a run, wait for it to end, and print its output',
   help: `
 The output is printed as JSON once the run is FINISHED. The exit code tells how
 it ended; see wfr help exit-codes.
@@ -25,7 +25,6 @@ Examples:
   id=$(wfr run --detach invoice invoice@scan.pdf)`,
   define(command) {
     command
-      .description('Trigger a run of a workflow, wait for it to end, and print its output.')
       .argument(...WORKFLOW)
       .argument(
         '[input...]',

@@ -3,7 +3,7 @@ import { type CommandEntry, runWithFlags } from '../shared/flags.js';
 
 export const SANDBOX: CommandEntry = {
   name: 'sandbox',
-  summary: 'run a local service for trying and testing',
+  summary: 'run a local service, to try wfr and to test scripts',
   help: `
 Without a command, serves until interrupted, and prints the settings to paste
 into another shell. With a command, runs it with these settings, and exits with
@@ -16,7 +16,6 @@ Examples:
   wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh`,
   define(command) {
     command
-      .description('Run a local service with the same interface, to try wfr and to test scripts.')
       .argument('[command...]', 'a command to run against it, after --')
       .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
       .option('--workflows <file>', 'read workflows from a JSON file')

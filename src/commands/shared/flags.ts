@@ -187,6 +187,7 @@ export function commandPath(command: Command): string {
 /** A command's line in `wfr --help`, its flags and help, and what it does. */
 export interface CommandEntry {
   name: string;
+  /** In its own help, it is a sentence, unless that has a description. */
   summary: string;
   /** Leaves it out of `wfr --help`. */
   isHidden?: boolean;
@@ -194,7 +195,7 @@ export interface CommandEntry {
   help?: string;
   /** The commands that it consists of. */
   parts?: readonly CommandEntry[];
-  /** Adds its description, arguments and flags. */
+  /** Adds its arguments and flags. */
   define(command: Command): void;
   /** Runs the command that was parsed; imports its code. */
   run?(command: Command, context: Context): Promise<Exit>;

@@ -3,7 +3,7 @@ import { addFlags, type CommandEntry, common, RUN_IDS, runWithFlags } from '../s
 
 export const STATUS: CommandEntry = {
   name: 'status',
-  summary: 'show the current state of runs',
+  summary: 'show the current state of runs, without waiting',
   help: `
 Examples:
   wfr status "$id"
@@ -11,7 +11,6 @@ Examples:
   wfr status --exit-status "$id" && echo "finished"`,
   define(command) {
     command
-      .description('Show the current state of runs, without waiting.')
       .argument(...RUN_IDS)
       .addOption(common('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running'));
     addFlags(command, 'output', 'get', 'service', 'messages');
