@@ -11,12 +11,7 @@ export const ERROR_LABEL = 'error:';
  * Several problems are counted first, and have a line each. What the user asked for is not called an error.
  */
 export function formatError(facts: Facts): string[] {
-  const { code, runMayExist, summary, problemCount = 1, serverMessage, response, hints, stack } = facts;
-  if (stack !== undefined)
-    return [
-      'wfr: internal error; please report it with this (remove any secrets first):',
-      ...stack.map(sanitizeLine),
-    ];
+  const { code, runMayExist, summary, problemCount = 1, serverMessage, response, hints, stack = [] } = facts;
   const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
   // It belongs to what happened, unlike the lines of advice.
   const lines = summary.join('\n').replace(`\n${NOTHING_CREATED}`, `; ${NOTHING_CREATED}`).split('\n');
@@ -26,6 +21,7 @@ export function formatError(facts: Facts): string[] {
     ...(serverMessage ? quoteLines(serverMessage) : []),
     ...(response?.requestId === undefined ? [] : [`  Request id: ${sanitize(response.requestId)}`]),
     ...hints.map((line) => `  ${sanitize(line)}`),
+    ...stack.map(sanitizeLine),
   ];
 }
 
@@ -41,7 +37,7 @@ function internalError(error: unknown): Facts {
   const message = error instanceof Error ? error.message : String(error);
   const stack = ((error instanceof Error && error.stack) || String(error)).split('\n');
   const { facts } = new WfrError('internal', [`internal error: ${message}`], {
-    hints: ['Report it with the details (remove any secrets first).'],
+    hints: ['Please report it with the details; remove any secrets first.'],
     stack: stack.slice(0, MAX_STACK_LINES).map(truncate),
   });
   return facts;

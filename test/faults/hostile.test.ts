@@ -243,6 +243,8 @@ test('an internal error: control characters and CI commands in its stack are esc
   expect(exitCode).toBe(70);
   assertSanitized(stderr);
   expect(stderr).toContain('A\\u001b[2J');
+  expect(stderr).toMatch(/^wfr: error: internal error: /);
+  expect(stderr).toContain('\n  Please report it with the details; remove any secrets first.\nError: ');
   expect(stderr).toMatch(/\n {4}at .*hostile\.test\.ts/);
 });
 
