@@ -36,14 +36,14 @@ Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
-  let exit: Exit | undefined;
+  // Unless an action says otherwise.
+  let exit: Exit = ExitCode.internalError;
   const written: string[] = [];
   const program = createProgram(args, context, written, (ended) => {
     exit = ended;
   });
   try {
     await program.parseAsync(args, { from: 'user' });
-    if (exit === undefined) throw new Error('commander ran no action');
     return exit;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
