@@ -220,11 +220,10 @@ export interface RunEvidence {
 }
 
 /** What to do about an unknown outcome, unless a file records it. */
-export const CHECK_FIRST =
-  'Check the service before you run the command again: a second run may cost a second time.';
-
-/** How to send a run whose outcome can be settled, unless it is sent so. */
-export const USE_ONCE = 'Next time, add --once <file>: --adopt <id> can then settle this.';
+export const UNRECORDED_HINTS = [
+  'Check the service before you run the command again: a second run may cost a second time.',
+  'Next time, add --once <file>: --adopt <id> can then settle this.',
+];
 
 /** The way out where a service answers 503 with Retry-After before it has created a run. */
 export const RESEND_503_HINT =
@@ -259,17 +258,22 @@ export function statusCommand(id: string): string {
   return commandOfRuns('status', [], [id]);
 }
 
+/** Returns what is said of an id that a response to a trigger names. */
+export function unconfirmedId(id: string): string {
+  return `the response names the id ${id}, which the service did not confirm`;
+}
+
 /** Returns what is known of a run that may exist. */
 function factsOfEvidence({ ids = [], location, excerpt: serverMessage }: Partial<RunEvidence> = {}) {
   const [id] = ids;
   const look = id === undefined ? [] : [`To look for the run: ${statusCommand(id)}`];
   const lines = [
-    ...ids.map((one) => `the response names the id ${one}, which the service did not confirm`),
+    ...ids.map(unconfirmedId),
     ...(location === undefined ? [] : [`the response points to ${location}`]),
   ];
   return {
     lines,
-    facts: { hints: [...look, CHECK_FIRST, USE_ONCE], runMayExist: true, candidateId: id, serverMessage },
+    facts: { hints: [...look, ...UNRECORDED_HINTS], runMayExist: true, candidateId: id, serverMessage },
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../../runs/log/once-file.js';
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
-import { CHECK_FIRST, USE_ONCE } from '../../service/errors.js';
+import { UNRECORDED_HINTS } from '../../service/errors.js';
 import { hasEnded } from '../../service/run.js';
 import { formatIso } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -156,13 +156,12 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; ${NOTHING_CREATED}`);
-    if (error instanceof WfrError) {
+    if (error instanceof WfrError && error.facts.runMayExist) {
       const { facts } = error;
       // The file decides what to do next.
       const settle = `The next command with --once ${name} sends nothing. ${SETTLE}`;
-      facts.hints = facts.hints
-        .filter((hint) => hint !== USE_ONCE)
-        .map((hint) => (hint === CHECK_FIRST ? settle : hint));
+      const at = facts.hints.findIndex((hint) => UNRECORDED_HINTS.includes(hint));
+      facts.hints = facts.hints.toSpliced(at, UNRECORDED_HINTS.length, settle);
     }
     throw error;
   }

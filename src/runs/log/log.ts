@@ -7,6 +7,7 @@
 import type { Clock, Output } from '../../platform/context.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
+import { unconfirmedId } from '../../service/errors.js';
 import { compactJson } from '../../text/json/format-json.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
@@ -94,7 +95,7 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
         accepted: ({ id }) => record({ event: 'accepted', row, id }),
         candidate: (id) => {
           const candidateId = secrets.mask(id);
-          const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
+          const reason = secrets.mask(unconfirmedId(id));
           record({ event: 'unknown', row, code: 'unknown-outcome', reason, candidateId });
           awaiting.add(row);
         },
