@@ -3,8 +3,9 @@ import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { asObject, parseJson } from '../text/json/json-file.js';
 import { parseMembers } from '../text/json/members.js';
+import { isSpace } from '../text/json/scanner.js';
 import { rowLabel } from '../text/row-label.js';
-import { isBlank, readLines, stripByteOrderMark } from '../text/utf8.js';
+import { readLines, stripByteOrderMark } from '../text/utf8.js';
 import { csvColumns, csvRows, withDelimiter } from './csv.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -113,7 +114,7 @@ async function* jsonRows({ open, name, paths, labelColumn }: TableFile): AsyncGe
   for await (const lines of readLines(open())) {
     for (const { number, bytes } of lines) {
       const json = number === 1 ? stripByteOrderMark(bytes) : bytes;
-      if (isBlank(json)) continue;
+      if (json.every(isSpace)) continue;
       const place = labelColumn === undefined ? undefined : memberText(json, labelColumn);
       yield {
         number,

@@ -32,11 +32,6 @@ export interface Line {
   isComplete: boolean;
 }
 
-/** Returns whether a line has only spaces, tabs and carriage returns. */
-export function isBlank(line: Uint8Array): boolean {
-  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
-}
-
 /** Reads the lines of a stream, without their line feeds; yields those that end in the same chunk together. */
 export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line[], void, void> {
   let rest: Buffer[] = [];

@@ -9,10 +9,11 @@ import { parseRunJson } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { isObject } from '../../text/json/json-file.js';
+import { isSpace } from '../../text/json/scanner.js';
 import { formatIso } from '../../text/quantity.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { isBlank, type Line, readLines } from '../../text/utf8.js';
+import { type Line, readLines } from '../../text/utf8.js';
 import { createOwnership, isClaim, type Owner } from './lock.js';
 
 // The members of each event
@@ -264,7 +265,7 @@ export async function decodeEvents(
     }
   };
   for await (const lines of readLines(bytes))
-    for (const line of lines) if (!isBlank(line.bytes)) decode(line);
+    for (const line of lines) if (!line.bytes.every(isSpace)) decode(line);
   if (unreadable !== undefined) throw unreadable;
 }
 
