@@ -3,6 +3,7 @@ import { TextDecoder } from 'node:util';
 import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
+import { pluralize } from '../text/quantity.js';
 import { rowLabel } from '../text/row-label.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -100,7 +101,7 @@ function inputsOf(
 ): Row['inputs'] {
   if (cells.every((cell) => cell.trim() === '')) return { problem: 'has only empty cells' };
   if (cells.length !== headers.length) {
-    const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`;
+    const count = pluralize(cells.length, 'cell');
     const separator = JSON.stringify(delimiter);
     return {
       problem: `has ${count}, but the header has ${headers.length}; quote cells that contain ${separator}`,

@@ -6,7 +6,7 @@ import {
   exitOf,
   NO_MESSAGE,
   type Outcome,
-  statusText,
+  statusOf,
   stepsText,
   stillText,
 } from '../../outcome/outcome.js';
@@ -100,8 +100,7 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
     if (!isListed) printEnded(run, wasTriggered ? durationMs : undefined, reporter);
   } else if (run === undefined || !isListed) {
     const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
-    const status = run === undefined ? '' : statusText(run);
-    reporter.block([`${text.replace('still', 'Still')}.`], status, reporter.style.warning);
+    reporter.block([`${text.replace('still', 'Still')}.`], statusOf(outcome), reporter.style.warning);
   }
   if (severalRuns) return;
   if (canResume(outcome)) {
