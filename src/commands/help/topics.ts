@@ -57,10 +57,8 @@ The path - is standard input, once at most; ~/ is your home folder. In a name,
 escape =, :, @ and \\ with a backslash: a\\=b=c sets the input "a=b" to c. Write a
 document whose path begins with = or := with ./, such as scan@./=x.pdf.
 
---inputs-file reads a JSON object of inputs; other inputs override its keys. In
-it, a document is {"$document": "scan.pdf", "type": "application/pdf"}; the type
-is optional, and the path is relative to that file. Add --no-documents where
-others control the JSON.
+In the JSON of --inputs-file, a document is {"$document": "scan.pdf", "type":
+"application/pdf"}; the type is optional, and the path is relative to that file.
 
 Inputs must match the parameters that the config file declares, if it does; see
 wfr help config.
