@@ -7,6 +7,7 @@ import { PARAMETERS_SCHEMA, textSchema } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
 import type { Schema } from '../text/json/check-schema.js';
+import { DURATION } from '../text/quantity.js';
 import { UUID } from '../text/url.js';
 
 export interface Setting extends Schema {
@@ -29,7 +30,6 @@ const SECRET =
 const WITHOUT_SECRET = new RegExp(
   `^(?!\\s*([Aa]uthorization\\s*:|Bearer )|([\\s\\S]*(//|[^\\w./-]))?${SECRET})[^\\u0000]+$`,
 );
-const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
 const POSITIVE_DURATION = new RegExp(`^(?=.*[1-9])${DURATION.source.slice(1)}`);
 const RUN_URL = /^https?:\/\/[^\s/@{}<>|"'\\`]+\/[^\s{}<>|"'\\`]*\{id\}[^\s{}<>|"'\\`]*$/;
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;

@@ -35,12 +35,12 @@ export function listFirst(items: readonly string[], max: number, count = items.l
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
-/** `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds. */
-export const DURATION = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/;
+/** `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds, in whole milliseconds. */
+export const DURATION = /^(\d{1,9}|\d{0,9}\.\d{1,3}(?!ms))(ms|s|m|h|)$/;
 
 /** Parses a duration into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
-  const [, number, unit] = DURATION.exec(text.trim()) ?? [];
+  const [, number, unit] = DURATION.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
 }
 
