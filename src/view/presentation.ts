@@ -17,17 +17,16 @@ export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
-  const { color } = flags;
+  const { color, quiet = false, verbose = false } = flags;
   if (color !== undefined && !COLOR_CHOICES.includes(color)) {
     throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
   }
   const isCi = isInCi(env);
-  const quiet = flags.quiet === true;
   // ora loops forever on a terminal of 0 columns.
   const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
   return {
     quiet,
-    verbose: flags.verbose === true && !quiet,
+    verbose: verbose && !quiet,
     color: hasColor(color, env, stderr),
     /** Whether stderr shows one live line rather than a line for each change. */
     live,
@@ -53,14 +52,19 @@ export function openStyle(
 function hasColor(flag: string | undefined, env: Context['env'], output: Output): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always';
   if (env.NO_COLOR) return false;
-  if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
-  if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== '0') return true;
+  if (env.FORCE_COLOR) return isTurnedOn(env.FORCE_COLOR);
+  if (isTurnedOn(env.CLICOLOR_FORCE)) return true;
   return output.isTerminal && env.TERM !== 'dumb';
 }
 
+/** Returns whether a variable is set, and not to what turns it off. */
+function isTurnedOn(value = ''): boolean {
+  return !['', '0', 'false'].includes(value);
+}
+
 /** Returns whether wfr runs in a CI job. */
-export function isInCi({ CI = '' }: Context['env']): boolean {
-  return !['', '0', 'false'].includes(CI);
+export function isInCi({ CI }: Context['env']): boolean {
+  return isTurnedOn(CI);
 }
 
 /** Returns whether stdout is the log of a CI job, where a runner may act on lines of an output. */
