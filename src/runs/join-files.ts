@@ -4,7 +4,7 @@ import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
-import { assertRegularFile, readEvents, withFileName } from './log/log-file.js';
+import { readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { createRowLines, type LineReader, openLines, type ResultsFile } from './log/row-lines.js';
@@ -60,9 +60,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       lines.add(event);
       rows.apply(event);
     };
-    const reading = resolveTrusted(path, uid)
-      .then(() => assertRegularFile(path))
-      .then(() => readEvents(path, name, onEvent));
+    const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
     await withFileName('', name, reading);
     mixed.push(...headerProblems(facts, read[0]));
   }

@@ -40,13 +40,17 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
   }
 }
 
-/** Reads the effective events of a file. Throws BatchFileError for an invalid line, and the system's error. */
-export function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void): Promise<void> {
-  return decodeEvents(createReadStream(path), name, onEvent);
+/**
+ * Reads the effective events of a file. Throws BatchFileError for an invalid line, or a file that is not regular, and the
+ * system's error.
+ */
+export async function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void) {
+  await assertRegularFile(path);
+  await decodeEvents(createReadStream(path), name, onEvent);
 }
 
 /** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */
-export async function assertRegularFile(path: string): Promise<void> {
+async function assertRegularFile(path: string): Promise<void> {
   const found = await statOf(path);
   if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
 }
