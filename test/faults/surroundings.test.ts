@@ -510,6 +510,7 @@ describe('run: without a terminal or user', () => {
     expect(await colored({ env: { FORCE_COLOR: '0' }, terminal: 80 })).toBe(false);
     expect(await colored({ env: { CLICOLOR_FORCE: '1' } })).toBe(true);
     expect(await colored({ env: { CLICOLOR_FORCE: '0' } })).toBe(false);
+    expect(await colored({ env: { CLICOLOR_FORCE: 'false' } })).toBe(false);
     expect(await colored({ env: { CLICOLOR_FORCE: '1', NO_COLOR: '1' } })).toBe(false);
     expect(await colored({}, '--color', 'always')).toBe(true);
     expect(await colored({ terminal: 80 }, '--color=never')).toBe(false);

@@ -427,6 +427,10 @@ describe('wfr sandbox --workflows', () => {
       { workflows: [{ ...valid, steps: [{ name: 'x', duration: 5 }] }] },
       '"duration" must be a duration, such as "1.5s"',
     ],
+    [
+      { workflows: [{ ...valid, steps: [{ name: 'x', duration: '1.5ms' }] }] },
+      '"duration" must be a duration, such as "1.5s"; found "1.5ms"',
+    ],
     [{ workflows: [{ ...valid, output: [] }] }, '"output" must be an object'],
     [
       { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
