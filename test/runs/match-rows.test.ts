@@ -342,13 +342,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** Returns the bytes of memory in use, without those that nobody can reach. */
 function usedMemory(): number {
   setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+  // Twice, as buffers that the first finds are freed in the background.
+  for (let times = 0; times < 2; times++) runInNewContext('gc')();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
 describe('which rows are which', () => {
-  test('a row that was recorded with a label and is found again takes at most 150 bytes', () => {
+  test('a row that was recorded with a label and is found again takes at most 125 bytes', () => {
     const count = 50_000;
     const before = usedMemory();
     const [recorded, rows, found] = [createRecordedRows(), createRowStates(), new FoundRows()];
@@ -365,7 +366,7 @@ describe('which rows are which', () => {
     const stateOf = (row: number) => rows.recordedState(row);
     const { numbers } = matchRows(recorded, stateOf, found, options);
     expect([...numbers]).toEqual(Array.from(numbers, (_, at) => at + 1));
-    expect((usedMemory() - before) / count).toBeLessThan(150);
+    expect((usedMemory() - before) / count).toBeLessThan(125);
     expect(recorded.hasLabel(count, `rows.csv:${count} (customer ${count})`)).toBe(true);
     expect([rows.known, found.lines.length]).toEqual([0, count]);
   });
