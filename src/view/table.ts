@@ -4,7 +4,7 @@ import textWidth from 'string-width';
 import type { Facts } from '../errors.js';
 import type { PastRun } from '../history/history.js';
 import { failureText, stepsOf, withoutTable } from '../outcome/outcome.js';
-import type { Run } from '../service/run.js';
+import { hasEnded, type Run } from '../service/run.js';
 import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
@@ -176,7 +176,9 @@ export function layOutRuns(
     {
       header: 'DURATION',
       text: ({ past, run, durationMs }) =>
-        durationMs === undefined ? (durationText(run && past) ?? '') : formatElapsed(durationMs),
+        durationMs === undefined || !hasEnded(run)
+          ? (durationText(run && past) ?? '')
+          : formatElapsed(durationMs),
       isOptional: true,
     },
     {

@@ -2,7 +2,7 @@
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { hasEnded, outputOf, type Run } from '../../service/run.js';
+import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
@@ -48,7 +48,7 @@ export async function printTable<One extends Outcome>(
   if (outcomes.every(({ run }) => run === undefined)) return outcomes;
   const rows = listed.map((one, index) => {
     const { run, error, durationMs } = outcomes[index] ?? {};
-    return { ...one, run, error, durationMs: hasEnded(run) ? durationMs : undefined, isDone: true };
+    return { ...one, run, error, durationMs, isDone: true };
   });
   const { layOutRuns } = await import('../../view/table.js');
   try {

@@ -174,7 +174,7 @@ export async function watchAndShow(
   };
   const watched = await watchRun({ ...options, place, onChange }, session);
   const { run } = watched;
-  progress.done(id, watched.error);
+  progress.done(withRunTimes(watched, service));
   const hadEnded = watched.late ?? hasEnded(options.known);
   const isEnd = hasEnded(run) && !hadEnded;
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });

@@ -2,7 +2,6 @@
  * The progress of runs and of batches: what is known of them, and the lines that say it. A painter shows them: the live one
  * (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
  */
-import type { Facts } from '../../errors.js';
 import {
   countSteps,
   type State,
@@ -169,9 +168,9 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     },
 
     /** The run has ended, or is no longer watched, because of `error` if there is one. */
-    done(id: string, error?: Facts): void {
+    done({ id, error, durationMs }: Pick<ListedRun, 'id' | 'error' | 'durationMs'>): void {
       const row = rowsById.get(id);
-      if (row !== undefined) Object.assign(row, { isDone: true, error });
+      if (row !== undefined) Object.assign(row, { isDone: true, error, durationMs });
       const isMissing = rowsById.size > 1 && error?.code === 'no-such-run';
       painter.changed(isMissing ? `${sanitize(id)}  ${statusOrReason({ error })}` : undefined);
     },

@@ -10,14 +10,17 @@ const IDS = ['10fa8c1e-2f57-4a53-9a8e-3d2f4c5b6a79', '20fa8c1e-2f57-4a53-9a8e-3d
 const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 const [FIRST = '', SECOND = ''] = IDS;
 
-/** Watches runs of which `ended` have ended; the others end after three polls of each. */
+/** Watches runs of which `ended` have ended; the others end after three polls of each, `quick` after one. */
 async function watch(ids: readonly string[], options: CliOptions = {}, ended: readonly string[] = []) {
   const polls = new Map<string, number>();
   const { baseUrl } = await scriptedService((request, reply) => {
     const id = request.path.slice('/runs/'.length);
     const count = (polls.get(id) ?? 0) + 1;
     polls.set(id, count);
-    const run = ended.includes(id) || count > 3 ? aFinishedRun() : aRun({ stepsCompleted: count });
+    const run =
+      ended.includes(id) || count > (id === 'quick' ? 1 : 3)
+        ? aFinishedRun()
+        : aRun({ stepsCompleted: count });
     if (id === 'missing') reply.send(404);
     else if (id === 'bad') reply.send(200, { ...aRun({ status: 'FAILED', error: { message: 'no' } }), id });
     else reply.send(200, { ...run, id, createdAt: '2026-01-02T03:03:45Z' });
@@ -63,6 +66,16 @@ describe('the live table of several runs', () => {
       expect.stringMatching(/^ {2}10fa8c1e-2f57 {2}RUNNING {3}1\/4 {4}invoice {15}2\ds$/),
       expect.stringMatching(/^ {2}20fa8c1e {7}RUNNING {3}1\/4 {4}invoice: rows\.csv:12 {2}2\ds$/),
       expect.stringMatching(/^ {2}order-1 {8}FINISHED {2}4\/4 {4}v1 {20}2\ds$/),
+    ]);
+  });
+
+  test('a run that was seen to end has its duration while others run', async () => {
+    const { stderr } = await watch(['quick', 'b']);
+    const shown = frames(stderr).map((lines) => lines.slice(1));
+    expect(shown).toContainEqual([
+      '  ID     STATUS    STEPS  NAME  DURATION  AGE',
+      expect.stringMatching(/^ {2}quick {2}FINISHED {2}4\/4 {4}v1 {4}(\d+s) {7}\d+s$/),
+      expect.stringMatching(/^ {2}b {6}RUNNING {3}\d\/4 {4}v1 {14}\d+s$/),
     ]);
   });
 
