@@ -5,9 +5,9 @@ import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
+import { countWords, exitOfError, failureText, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -81,6 +81,9 @@ export function createBatchRun(tools: BatchTools) {
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async function run(recorded: RecordedTable, view: BatchProgress): Promise<void> {
+    const isLeftAlone = (row: number) => nextAction(row, rows.state(row), plan) === 'skip';
+    for (const { state, count, rows: listed, ...failure } of rows.reasons(isLeftAlone))
+      view.problem({ label: rows.label(listed[0] ?? 0), state, reason: failureText(failure) }, count);
     try {
       await forEachConcurrent(recorded.rows(), plan.concurrency, (row) => runRow(row, view), isStopped);
     } catch (error) {
@@ -184,7 +187,8 @@ export function createBatchRun(tools: BatchTools) {
     endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
     if (id !== undefined && !late) paced++;
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
-    view.rowDone({ label, state, id, reason }, isProblem);
+    if (isProblem) view.problem({ label, state, reason });
+    view.rowDone({ label, state, id, reason });
     if (failure === undefined) gate.rowEnded(exit, error);
   }
 

@@ -89,14 +89,14 @@ export function createRowStates() {
     counts: (): ReadonlyMap<RowState, number> => counts,
 
     /**
-     * Returns why rows did not succeed, the most frequent reason first, with the first rows of each, and of invalid ones
-     * the paths in which their messages differ. `code` is undefined if their runs ended, `step` empty if none of these failed;
-     * `message` may have several lines, not yet sanitized.
+     * Returns why the included rows did not succeed, the most frequent reason first, with the first rows of each, and of
+     * invalid ones the paths in which their messages differ. `code` is undefined if their runs ended, `step` empty if none of
+     * these failed; `message` may have several lines, not yet sanitized.
      */
-    reasons() {
+    reasons(isIncluded = (_row: number) => true) {
       const listed = new Map<Known, { rows: number[]; count: number }>();
       for (const [row, { now }] of standings.entries()) {
-        if (now.reason === undefined || state(row) === 'gone') continue;
+        if (now.reason === undefined || state(row) === 'gone' || !isIncluded(row)) continue;
         const group = listed.get(now) ?? { rows: [], count: 0 };
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);

@@ -245,7 +245,7 @@ const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
 
-/** Rows that did not succeed for the same reason, with the label and the reason of the last one. */
+/** Rows that did not succeed for the same reason, with the label and the reason of one. */
 interface Problem {
   word: string;
   reason: string;
@@ -309,7 +309,7 @@ export function showBatch(
     const others = problems.size - shown.length;
     const texts = shown.map(({ word, reason, count, label }) => {
       const head = wordPaint(word, style)(countText(count, word));
-      return `${head}, ${count > 1 ? 'latest ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
+      return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
     });
     if (others > 0) texts.push(pluralize(others, 'more reason'));
     return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
@@ -317,20 +317,25 @@ export function showBatch(
 
   const painter = openPainter({ lines, below });
   return {
-    /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
-    rowDone({ label, state, id, reason: text }: EndedRow, isProblem: boolean): void {
-      const word = wordOf(state);
-      const reason = sanitizeLines(text).join('; ');
-      if (isProblem) {
-        const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
-        const count = (problems.get(group)?.count ?? 0) + 1;
-        // The command names the table.
-        problems.set(group, { word, reason, count, label: sanitize(withoutTable(label)) });
-      }
+    /** So many rows, one of them with this label, did not succeed, and will not without the user. */
+    problem({ label, state, reason: text }: Omit<EndedRow, 'id'>, rows = 1): void {
+      const [word, reason] = [wordOf(state), lineOf(text)];
+      const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
+      const count = (problems.get(group)?.count ?? 0) + rows;
+      // The command names the table.
+      problems.set(group, { word, reason, count, label: sanitize(withoutTable(label)) });
+    },
+
+    rowDone({ label, state, id, reason }: EndedRow): void {
       // rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low
-      painter.updated(joinTexts([sanitize(label), word, sanitize(id ?? ''), reason]));
+      painter.updated(joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), lineOf(reason)]));
     },
   };
+}
+
+/** Returns a reason, sanitized, as one line. */
+function lineOf(reason: string): string {
+  return sanitizeLines(reason).join('; ');
 }
 
 /** Returns `1,200 running`, or nothing for none. */

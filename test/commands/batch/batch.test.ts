@@ -744,7 +744,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const frame = stripVTControlCharacters(stderr.slice(0, stderr.indexOf('3 rows: ')))
       .split('⠋')
       .at(-1);
-    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, latest line 2: 422: ${message}`);
+    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, such as line 2: 422: ${message}`);
     const { default: stringWidth } = await import('string-width');
     const block = stderr.slice(stderr.lastIndexOf('3 rows: ')).split('\n');
     expect(block.join(' ').replace(/ +/g, ' ')).toContain(message);
@@ -773,10 +773,10 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const reasons = [1, 3, 4, 5].map(
         (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
       );
-      reasons.unshift(`2 rejected, latest line 7: 422: b:(?: no)+ …`);
+      reasons.unshift(`2 rejected, such as line 7: 422: b:(?: no)+ …`);
       reasons.push('1 more reason');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
-      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, latest line 7');
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, such as line 7');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
@@ -784,6 +784,42 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       expect(block.filter((line) => line.includes('rows.jsonl:2, 7'))).toHaveLength(1);
       // A command is one line, so that it can be copied.
       expect(block.filter((line) => line.length > columns && !line.startsWith('  wfr '))).toEqual([]);
+    },
+  );
+
+  test.each([
+    { flags: [], shown: ['2 failed, such as line 1', '3 failed, such as line 3'] },
+    {
+      flags: ['--retry-failed'],
+      shown: ['1 failed, line 1', '2 failed, such as line 2', '3 failed, such as line 3'],
+    },
+    {
+      flags: ['--retry-failed', '1'],
+      shown: ['1 failed, line 2', '2 failed, such as line 1', '3 failed, such as line 3'],
+    },
+  ])(
+    'batch $flags: the reasons below the live line include those of rows that it leaves as they are',
+    async ({ flags, shown }) => {
+      const error = { step: 'Check', message: 'too low' };
+      const { wfr } = await startBatchService(
+        async (request, reply) => {
+          const { inputs } = JSON.parse((await request.body()).toString());
+          reply.send(201, aRun({ id: `run-${inputs.n}`, status: 'PENDING' }));
+        },
+        (request, reply) =>
+          reply.send(200, aRun({ id: request.path.slice('/runs/'.length), status: 'FAILED', error })),
+      );
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+      const args = [...BATCH_ARGS, '--concurrency', '1'];
+      await wfr(args, { cwd });
+      writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
+      const env = { TERM: 'xterm', NO_COLOR: '1' };
+      const { stderr } = await wfr([...args, ...flags], { cwd, terminal: 80, env });
+      const lines = [...stderr.matchAll(/\u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, line = '']) =>
+        line.trim(),
+      );
+      const reasons = lines.filter((line) => line.includes('Check'));
+      expect([...new Set(reasons)]).toEqual(shown.map((reason) => `${reason}: Check: too low`));
     },
   );
 
