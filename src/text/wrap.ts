@@ -67,12 +67,13 @@ export function wrapLines(lines: readonly string[], width: number): string[] {
     if (shownWidth(line) <= width) return [line];
     const [, start = '', own] = /^(\| | *)(wfr: )?/.exec(line) ?? [];
     const indent = start + (own ? '    ' : '  ');
-    const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length, width - start.length);
-    // A word that fills the window has less before it, so that the terminal does not break it.
-    const before = (part: string) => {
-      const over = indent.length + shownWidth(part) - width;
-      return start !== '| ' && over > 0 && over < indent.length ? indent.slice(over) : indent;
-    };
-    return [start + first, ...rest.map((part) => before(part) + part)].map((part) => part.trimEnd());
+    const parts = wrap(line.slice(start.length), width - indent.length, width - start.length);
+    return parts.map((part, index) => {
+      const before = index === 0 ? start : indent;
+      const over = before.length + shownWidth(part) - width;
+      // A word that fills the window has less before it, so that the terminal does not break it.
+      const isLess = start !== '| ' && over > 0 && over < before.length;
+      return ((isLess ? before.slice(over) : before) + part).trimEnd();
+    });
   });
 }

@@ -42,8 +42,9 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
         state === 'lost' && rows.id(row),
         // Such as the path of a file that is missing.
         ...(differences[index] ?? []),
-      ];
-      return [label, ...details.filter(Boolean).map((detail) => `(${detail})`)].join(' ');
+      ].filter(Boolean);
+      if (details.length === 0) return label;
+      return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
     }),
   }));
   const isRead = facts.total !== undefined;

@@ -155,10 +155,23 @@ describe('batch: rows and tables', () => {
     expect((await wfr(rows, { cwd })).stderr).toContain(
       '\n  2 invalid: d@…: no such file (ENOENT)\n    rows.csv:2 (old/a.pdf), 3 (b.pdf)\n',
     );
+    const label = ['--label', 'n'];
+    const labeled = await wfr([...rows, '--results', 'new.jsonl', ...label], { cwd });
+    expect(labeled.stderr).toContain('\n    rows.csv:2 (1, old/a.pdf), 3 (2, b.pdf)\n');
     writeFileSync(join(cwd, 'b.pdf'), 'x');
-    const again = await wfr([...rows, '--label', 'n'], { cwd });
+    const again = await wfr([...rows, ...label], { cwd });
     expect(again.stderr).toContain(
       '3 rows: 2 finished, 1 invalid; 1 gone (corrected, changed or removed); 1 run triggered now; took 4s\n  1 invalid: rows.csv:2 (1): d@old/a.pdf: no such file (ENOENT)\n',
+    );
+  });
+
+  test('batch: in 40 columns, no line of an invalid row that names a long path is wider than the window', async () => {
+    const { wfr } = await startBatchService();
+    const rows = [1, 2].map((number) => `a-folder/some-scans-${number}.pdf\n`);
+    const cwd = folderWith({ 'rows.csv': `d@\n${rows.join('')}` });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd, terminal: 40 });
+    expect(stderr).toContain(
+      '\n rows.csv:2 (a-folder/some-scans-1.pdf),\n      3 (a-folder/some-scans-2.pdf)\n',
     );
   });
 
