@@ -91,7 +91,7 @@ describe('terminal', () => {
     // Lines that do not fit a narrower terminal scroll off its top.
     expect(screen.scrollback()).toMatch(/^before$/m);
     expect(screen.text()).toMatch(
-      /^(before\n)?{\n {2}"total": 1\n}\nFinished: run run-1, 4 of 4 steps, version\s+v1\n\$$/,
+      /^(before\n)?{\n {2}"total": 1\n}\nFinished: run run-1, 4 of 4 steps in \d+d \d+h, version\s+v1\n\$$/,
     );
   });
 

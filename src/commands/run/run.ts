@@ -5,12 +5,12 @@ import { factsOf } from '../../outcome/describe-error.js';
 import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog, NO_SINK } from '../../runs/log/log.js';
-import { type EndedRun, hasEnded } from '../../service/run.js';
+import type { EndedRun } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
 import { resumeOf } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { watchAndShow, withRunTimes } from '../shared/watch-run.js';
+import { watchAndShow } from '../shared/watch-run.js';
 import { printDryRun } from './dry-run.js';
 import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import { triggerOnce } from './once.js';
@@ -87,9 +87,6 @@ async function watch(
   // Last: a file system that hangs must not keep back the result.
   if (received !== undefined) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
   if (outcome.state === 'lost') await recordEnd?.({ event: 'lost' });
-  // Another command may have triggered it, and seen its end.
-  const late = outcome.late ?? (hasEnded(run) || undefined);
-  const timed = wasTriggered ? outcome : withRunTimes({ ...outcome, late }, session.service);
-  const runs = [{ ...timed, ...plan.subject, id }];
+  const runs = [{ ...outcome, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };
 }

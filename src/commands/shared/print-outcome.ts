@@ -82,8 +82,13 @@ export function canResume(outcome: Outcome): boolean {
   return error !== undefined || !hasEnded(run);
 }
 
-/** Prints how the watching of a run ended, and, if it is the only one, how to continue. */
-export function printOutcome(outcome: Outcome & { id: string }, view: EndView, { reporter }: Session): void {
+/** Prints how the watching of a run ended, which took `watchedMs`, and, if it is the only one, how to continue. */
+export function printOutcome(
+  outcome: Outcome & { id: string },
+  watchedMs: number | undefined,
+  view: EndView,
+  { reporter }: Session,
+): void {
   const { id, run, error, state, durationMs } = outcome;
   const { settings, format, severalRuns = false, wasTriggered = false } = view;
   if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
@@ -97,9 +102,9 @@ export function printOutcome(outcome: Outcome & { id: string }, view: EndView, {
     if (error.code !== 'no-such-run' && state !== 'lost')
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {
-    if (!isListed) printEnded(run, wasTriggered ? durationMs : undefined, reporter);
+    if (!isListed) printEnded(run, durationMs, wasTriggered, reporter);
   } else if (run === undefined || !isListed) {
-    const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
+    const text = sanitize(stillText(run, watchedMs, wasTriggered ? 'the run' : `run ${id}`));
     reporter.block([`${text.replace('still', 'Still')}.`], statusOf(outcome), reporter.style.warning);
   }
   if (severalRuns) return;
@@ -124,13 +129,19 @@ export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: stri
   }
 }
 
-/** Prints how a run ended; `durationMs` is known of one that this command triggered, and so has named. */
-function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
+/** Prints how a run ended, and which it is unless this command triggered it, and so has named it. */
+function printEnded(
+  run: Run,
+  durationMs: number | undefined,
+  wasTriggered: boolean,
+  reporter: Reporter,
+): void {
   const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
-  const facts =
-    durationMs === undefined
-      ? [`run ${sanitize(run.id)}`, stepsText(run), version].filter(Boolean).join(', ')
-      : `${stepsText(run)} in ${formatElapsed(durationMs)}`.trim();
+  const time = durationMs === undefined ? '' : ` in ${formatElapsed(durationMs)}`;
+  const progress = (stepsText(run) + time).trim();
+  const facts = wasTriggered
+    ? progress
+    : [`run ${sanitize(run.id)}`, progress, version].filter(Boolean).join(', ');
   const { quiet, style } = reporter;
   if (run.status === 'FINISHED') {
     if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);

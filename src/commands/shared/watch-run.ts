@@ -141,7 +141,7 @@ export interface RunView extends EndView {
 
 /**
  * Watches a run, shows each change and its end, and records its last state in the history; `onEnd` gets it as the service
- * sent it. Never throws.
+ * sent it. Returns how it ended, with the times of the run unless this command triggered it. Never throws.
  */
 export async function watchAndShow(
   { onEnd, ...options }: Omit<WatchOptions, 'onChange' | 'place'> & { onEnd?(run: EndedRun): void },
@@ -174,14 +174,16 @@ export async function watchAndShow(
   };
   const watched = await watchRun({ ...options, place, onChange }, session);
   const { run } = watched;
-  progress.done(withRunTimes(watched, service));
-  const hadEnded = watched.late ?? hasEnded(options.known);
-  const isEnd = hasEnded(run) && !hadEnded;
+  // Another command may have seen its end.
+  const late = watched.late ?? (hasEnded(options.known) || undefined);
+  const timed = view.wasTriggered ? watched : withRunTimes({ ...watched, late }, service);
+  progress.done(timed);
+  const isEnd = hasEnded(run) && !late;
   if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
   const outputError: unknown = run && (await printEnd(run, view, session).catch((error) => error));
-  const outcome = withError(watched.thrown ?? outputError, watched);
-  printOutcome(outcome, view, session);
+  const outcome = withError(watched.thrown ?? outputError, timed);
+  printOutcome(outcome, watched.durationMs, view, session);
   place.end();
   return outcome;
 }

@@ -17,7 +17,7 @@ import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { type WatchOutcome, watchAndShow, withRunTimes } from '../shared/watch-run.js';
+import { type WatchOutcome, watchAndShow } from '../shared/watch-run.js';
 
 type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
 
@@ -75,8 +75,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const view = { ...plan, progress };
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
-      const watched = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
-      const outcome = withRunTimes(watched, service);
+      const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
       if (flags.report !== undefined) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),

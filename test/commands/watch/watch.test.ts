@@ -43,6 +43,16 @@ test('watch: what ends the watching is printed once, with how to continue, and n
   );
 });
 
+test.each([
+  { status: 'RUNNING', facts: '4 of 4 steps in 7s' },
+  { status: 'FINISHED', facts: '4 of 4 steps' },
+])('watch: of a run that was $status at first, the last line has $facts', async ({ status, facts }) => {
+  const createdAt = '2026-01-02T03:04:00Z';
+  const end = { ...aFinishedRun(), createdAt };
+  const { stderr } = await watch(inTurn(showRun({ ...end, status }), showRun(end)));
+  expect(stderr).toContain(`Z FINISHED  4 of 4 steps\nFinished: run run-1, ${facts}, version v1\n`);
+});
+
 describe('watch: the interval of polls', () => {
   test('watch: the interval grows by 1.5 up to --max-interval while nothing changes, and a change resets it', async () => {
     const same = showRun();
