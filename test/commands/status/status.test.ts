@@ -86,6 +86,9 @@ describe('status', () => {
     expect(named.stdout).toContain('\nworkflow   invoice (v1)\n');
     const unnamed = await runCli(['status', '--base-url', baseUrl, 'run-1'], { env });
     expect(unnamed.stdout).toContain(`\nworkflow   v1 (${UUID})\n`);
+    const narrow = ['status', '--base-url', baseUrl, 'run-1'];
+    const { stdout } = await runCli(narrow, { env: { ...env, NO_COLOR: '1' }, stdoutTerminal: 40 });
+    expect(stdout).toContain(`\nworkflow\n  v1\n  (${UUID})\n`);
   });
 
   const CREATED = Date.parse('2026-01-02T03:04:05Z');
