@@ -19,7 +19,8 @@ interface StateFacts {
   /** What users see, where it is not the name of the state. */
   word?: string;
   exit: ExitCode;
-  tone: Tone;
+  /** By default `doubt`. */
+  tone?: Tone;
   /** That of a run without an error of its own; undefined if the state is no failure, or always has an error. */
   code?: ErrorCode;
 }
@@ -29,30 +30,30 @@ const STATE_TABLE = {
   finished: { exit: ExitCode.ok, tone: 'good' },
   failed: { exit: ExitCode.runFailed, tone: 'bad', code: 'run-failed' },
   /** The service answered no; nothing was created. */
-  rejected: { exit: ExitCode.rejected, tone: 'doubt' },
+  rejected: { exit: ExitCode.rejected },
   /** The service rejected the access token. */
-  unauthorized: { word: 'rejected', exit: ExitCode.unauthorized, tone: 'doubt' },
+  unauthorized: { word: 'rejected', exit: ExitCode.unauthorized },
   /** The row or the command is wrong; nothing was sent. */
-  invalid: { exit: ExitCode.usage, tone: 'doubt' },
+  invalid: { exit: ExitCode.usage },
   /** The row may be a changed one that was sent before; it is not sent without a flag. */
-  held: { exit: ExitCode.usage, tone: 'doubt' },
+  held: { exit: ExitCode.usage },
   /** No request could be made or answered; nothing was created. */
-  unreachable: { exit: ExitCode.unreachable, tone: 'doubt' },
+  unreachable: { exit: ExitCode.unreachable },
   /** A run may exist. */
-  unknown: { exit: ExitCode.unknownOutcome, tone: 'doubt' },
+  unknown: { exit: ExitCode.unknownOutcome },
   /** The service no longer knows the run. */
-  lost: { exit: ExitCode.unreachable, tone: 'doubt' },
+  lost: { exit: ExitCode.unreachable },
   /** The service accepted the run, and nobody waits for its end. */
   accepted: { exit: ExitCode.ok, tone: 'open' },
   running: { exit: ExitCode.stillRunning, tone: 'open', code: 'still-running' },
   /** Not sent yet, by choice or because wfr stopped. */
-  waiting: { exit: ExitCode.stillRunning, tone: 'doubt' },
+  waiting: { exit: ExitCode.stillRunning },
   /** No longer in the table; how it ended touches nothing. */
   gone: { exit: ExitCode.ok, tone: 'open' },
-  noValue: { word: 'no value', exit: ExitCode.noSuchValue, tone: 'doubt' },
-  notWritten: { word: 'not written', exit: ExitCode.outputNotWritten, tone: 'doubt' },
-  interrupted: { exit: ExitCode.internalError, tone: 'doubt' },
-  internal: { word: 'internal error', exit: ExitCode.internalError, tone: 'doubt' },
+  noValue: { word: 'no value', exit: ExitCode.noSuchValue },
+  notWritten: { word: 'not written', exit: ExitCode.outputNotWritten },
+  interrupted: { exit: ExitCode.internalError },
+  internal: { word: 'internal error', exit: ExitCode.internalError },
 } as const satisfies Record<string, StateFacts>;
 
 export type State = keyof typeof STATE_TABLE;
@@ -66,7 +67,7 @@ export function wordOf(state: State): string {
 
 /** Every word, in the order in which they are listed, with its tone. */
 export const WORDS: ReadonlyMap<string, Tone> = new Map(
-  (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone]),
+  (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone ?? 'doubt']),
 );
 
 /** Returns the sum of the counts of each word, if there are any: first of the words in `order`. */
