@@ -1,6 +1,7 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
 
-import { promises } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
@@ -83,9 +84,6 @@ export async function writeErrorReports(
 async function mayReplace(path: string): Promise<boolean> {
   // Opening a pipe would wait for its writer.
   if (!(await statOf(path))?.isFile()) return true;
-  const handle = await promises.open(path);
-  const { bytesRead, buffer } = await handle
-    .read({ length: REPORT_START.length })
-    .finally(() => handle.close());
-  return bytesRead === 0 || buffer.toString('utf8', 0, bytesRead) === REPORT_START;
+  const start = await text(createReadStream(path, { end: REPORT_START.length - 1 }));
+  return start === '' || start === REPORT_START;
 }

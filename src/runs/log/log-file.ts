@@ -4,7 +4,8 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createReadStream, promises } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { statOf } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -59,11 +60,7 @@ async function assertRegularFile(path: string): Promise<void> {
 export async function readStart(path: string, length = 16): Promise<Buffer> {
   // Opening a pipe would wait for its writer.
   await assertRegularFile(path);
-  const handle = await promises.open(path, 'r');
-  const { buffer, bytesRead } = await handle
-    .read(Buffer.alloc(length), 0, length, 0)
-    .finally(() => handle.close());
-  return buffer.subarray(0, bytesRead);
+  return buffer(createReadStream(path, { end: length - 1 }));
 }
 
 /** Throws BatchFileError if a file exists that is not a results file. */
