@@ -87,15 +87,13 @@ interface RowsFile {
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
   const fail = rewordInputError('--rows ');
-  const opening = openFile(path, { base: context.cwd }, context);
-  const handle = await opening.catch(fail);
+  const handle = await openFile(path, { base: context.cwd }, context).catch(fail);
   const stats = await handle?.stat({ bigint: true });
-  const isCopy = handle === undefined || !stats?.isFile();
   const copying = () => copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
-  const file = isCopy ? await copying().catch(fail) : handle;
+  const file = handle && stats?.isFile() ? handle : await copying().catch(fail);
   const assertUnchanged = async () => {
     signal.throwIfAborted();
-    if (stats !== undefined && !isCopy && (await isWritten(file, stats)))
+    if (stats && file === handle && (await isWritten(file, stats)))
       throw new BatchFileError(
         `${path} changed while wfr read it; run the same command again once it is complete`,
       );

@@ -11,9 +11,9 @@ export const COMPLETION: CommandEntry = {
   name: 'completion',
   summary: 'print a script that completes commands on Tab',
   help: `
-Completes commands, flags and their values, profiles, workflow names, declared
-parameters, recent run ids, @last, and the files of inputs. Completion reads the
-config file and the history, and never contacts the service.
+It also completes flags and their values, profiles, workflow names, declared
+parameters, recent run ids, @last, and the files of inputs. It reads the config
+file and the history, and never contacts the service.
 
 Examples, with the startup file of each shell:
   eval "$(wfr completion bash)"         # ~/.bashrc
