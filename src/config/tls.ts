@@ -13,10 +13,9 @@ export async function readTlsFiles(
   const ca = await readSettingFile('caFile', sources);
   if (ca !== undefined) findCertificates(ca);
   const cert = await readSettingFile('certFile', sources);
-  if (cert === undefined) return { ca: ca?.bytes };
   // As with curl, one file may have both.
   const key = (await readSettingFile('keyFile', sources)) ?? cert;
-  return { ca: ca?.bytes, clientCertificate: await unlock(cert, key, sources.context) };
+  return { ca: ca?.bytes, clientCertificate: cert && key && (await unlock(cert, key, sources.context)) };
 }
 
 const CERTIFICATE =

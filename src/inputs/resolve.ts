@@ -150,7 +150,7 @@ function openResolver(
   };
 
   const readDocument = async ({ path, mediaType: chosen }: FileSegment, paths: PathRules, raw: string) => {
-    const mediaType = chosen ?? (path === '-' ? undefined : mediaTypeOf(path));
+    const mediaType = chosen ?? mediaTypeOf(path);
     if (path === '-' && mediaType === undefined)
       throw new InputError(`the media type of standard input is unknown; ${TYPE_FIX}`);
     // Opened before its media type is checked: a missing file is the more useful error.

@@ -106,7 +106,7 @@ function expectedOperand(command: Command, index: number, program: Command): Cur
 
 function flagNames(command: Command): Candidate[] {
   const options = command.createHelp().visibleOptions(command);
-  return options.map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+  return options.map(({ long = '', description }) => ({ value: long, description }));
 }
 
 function commandNames(parent: Command): Candidate[] {
