@@ -87,7 +87,7 @@ async function show(
   const { pointer, format, flags, severalRuns } = plan;
   const { id, run, error, thrown } = outcome;
   if (run === undefined) {
-    if (error === undefined || error.code === 'internal') throw thrown;
+    if (error?.code === 'internal') throw thrown;
     return outcome;
   }
   history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
