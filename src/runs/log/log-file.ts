@@ -13,7 +13,7 @@ import { saltedDigest } from '../../table/row.js';
 import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
 import { createLog, type Log, type RowObserver } from './log.js';
-import { type OwnedFileOptions, openOwnedFile } from './owned-file.js';
+import { assertRegular, type OwnedFileOptions, openOwnedFile } from './owned-file.js';
 import { hasNoRun } from './reduce.js';
 
 /** A log in a file, and its first line; undefined in a new file. */
@@ -50,10 +50,10 @@ export async function readEvents(path: string, name: string, onEvent: (event: Re
   await decodeEvents(createReadStream(path), name, onEvent);
 }
 
-/** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */
+/** Throws BatchFileError for one that is not regular. */
 async function assertRegularFile(path: string): Promise<void> {
   const found = await statOf(path);
-  if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
+  if (found !== undefined) assertRegular(found);
 }
 
 /** Reads the first bytes of a file. Throws BatchFileError for one that is not regular, and the system's error. */

@@ -3,7 +3,7 @@
  * owns the file (lock.ts) and that the path still leads to it; otherwise nothing more is written.
  */
 import { setMaxListeners } from 'node:events';
-import { constants, promises } from 'node:fs';
+import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
@@ -37,7 +37,7 @@ export async function openOwnedFile(options: OwnedFileOptions) {
   const handle = await openTrusted(path, mustExist ? OPEN_EXISTING : 'a+', 0o600, uid);
   try {
     const stats = await handle.stat({ bigint: true });
-    if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
+    assertRegular(stats);
     await syncDirectory(dirname(path));
     return keepOwned(handle, await acquireLock(handle, fileId(stats), options), isNew, options);
   } catch (error) {
@@ -177,6 +177,11 @@ function keepOwned(
     // An incomplete line is checked once it is complete.
     end = checked;
   }
+}
+
+/** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */
+export function assertRegular(stats: BigIntStats): void {
+  if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
 }
 
 /** Syncs the directory entry of a new file, where the system supports it. */
