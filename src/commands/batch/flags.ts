@@ -4,7 +4,7 @@ import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW 
 
 export const BATCH: CommandEntry = {
   name: 'batch',
-  summary: 'trigger runs from a table or a list of files',
+  summary: 'trigger a run for each row of a table or each file',
   help: `
 The results file records every step of every row: the same command, run again,
 continues after any interruption and sends no row twice. The header of a table
@@ -17,7 +17,6 @@ Examples:
   wfr batch invoice --rows customers.csv -i to=EU`,
   define(command) {
     command
-      .description('Trigger a run for each row of a table or each file, and wait for them to end.')
       .argument(...WORKFLOW)
       .argument('[file...]', 'the files of --each, or patterns')
       .optionsGroup('Rows:')

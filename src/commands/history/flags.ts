@@ -3,7 +3,7 @@ import { addFlags, type CommandEntry, common, rawFlags } from '../shared/flags.j
 
 export const HISTORY: CommandEntry = {
   name: 'history',
-  summary: 'list the runs triggered on this machine',
+  summary: 'list the runs triggered on this machine, latest first',
   help: `
 In wfr status and wfr watch, the beginning of an id stands for it, @last for the
 latest run at the current service, and @last:<workflow> for that of a workflow.
@@ -18,7 +18,6 @@ Examples:
   wfr history -o json | jq -r '.[] | select(.status == "FAILED").id'`,
   define(command) {
     command
-      .description('List the runs that you triggered on this machine, latest first.')
       .addOption(common('-n, --limit <number>', 'maximum number of runs to list (default: 20)'))
       .addOption(common('--status <status>', 'only runs and batches with this status, such as FAILED'))
       .addOption(common('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name'));

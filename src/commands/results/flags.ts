@@ -3,7 +3,7 @@ import { addFlags, type CommandEntry, collect, common, runWithFlags } from '../s
 
 export const RESULTS: CommandEntry = {
   name: 'results',
-  summary: 'join and summarize the results of batches',
+  summary: 'join, check and summarize the results of batches',
   help: `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
@@ -15,9 +15,7 @@ Examples:
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`,
   define(command) {
-    command
-      .description('Join and summarize the results files of batches, and check that they are complete.')
-      .argument('<file...>', 'results files of wfr batch, or ids of batches in the history');
+    command.argument('<file...>', 'results files of wfr batch, or ids of batches in the history');
     addFlags(command, 'outputOfRows');
     command
       .optionsGroup('Output:')

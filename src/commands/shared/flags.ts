@@ -187,7 +187,7 @@ export function commandPath(command: Command): string {
 /** A command's line in `wfr --help`, its flags and help, and what it does. */
 export interface CommandEntry {
   name: string;
-  /** In its own help, it is a sentence, unless that has a description. */
+  /** In its own help, it is a sentence. */
   summary: string;
   /** Leaves it out of `wfr --help`. */
   isHidden?: boolean;

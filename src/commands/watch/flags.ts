@@ -3,7 +3,7 @@ import { addFlags, type CommandEntry, RUN_IDS, runWithFlags } from '../shared/fl
 
 export const WATCH: CommandEntry = {
   name: 'watch',
-  summary: 'wait for existing runs to end',
+  summary: 'wait for existing runs to end, and print the output of one',
   help: `
 The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED, 3 for several
 that end differently. It is the same for a run that has already ended.
@@ -13,9 +13,7 @@ Examples:
   wfr watch --timeout 10m "$id" > output.json
   wfr watch "$id" --report github --report junit=report.xml`,
   define(command) {
-    command
-      .description('Wait for existing runs to end, and print the output if there is one run.')
-      .argument(...RUN_IDS);
+    command.argument(...RUN_IDS);
     addFlags(
       command,
       'wait',
