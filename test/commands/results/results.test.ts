@@ -80,7 +80,7 @@ describe('results', () => {
   test('results: a row that was corrected is listed once, and a gone row with a run still has its line', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a@,n\nscan.pdf,1\nno.pdf,2\n', 'scan.pdf': '%PDF-1.7' });
-    const batch = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl'];
+    const batch = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--concurrency', '1'];
     await wfr(batch, { cwd });
     writeFileSync(join(cwd, 'rows.csv'), 'a@,n\nscan.pdf,3\nscan.pdf,2\n');
     await wfr([...batch, '--send-changed'], { cwd });
