@@ -13,6 +13,7 @@ import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, inFolder, toArgs } from '../../text/shell-quote.js';
+import { isUuid } from '../../text/url.js';
 import {
   decidePresentation,
   type Layout,
@@ -67,20 +68,20 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const layout = await openLayout(flags.color, context);
   // Nothing else in the whole history has the same beginning.
   const shorten = idShortener(recorded.map(({ id }) => id));
-  if (isText && runs.length > 0) await stdout.write(formatRuns(runs, shorten, layout, context));
-  for (const chunk of isText ? [] : formatData(runs, format, layout)) await stdout.write(chunk);
+  const chunks = isText ? [formatRuns(runs, shorten, layout, context)] : formatData(runs, format, layout);
+  for (const chunk of chunks) await stdout.write(chunk);
   const notes: NextStep[] = [];
-  if (runs.length === 0 && !context.errorsAsData) notes.push({ text: await emptyText(log, recorded.length) });
+  if (runs.length === 0 && !context.errorsAsData) {
+    const isUnknown = workflow && !isUuid(workflow);
+    const name = `--workflow ${flags.workflow}; expected a UUID, URL or name in the profile`;
+    notes.push({ text: await emptyText(log, recorded.length, isUnknown ? name : 'these flags') });
+  }
   if (isText && !quiet) {
-    const noun = all.some(isBatch) ? 'runs and batches' : 'runs';
     if (runs.length < all.length)
-      notes.push({ text: `${runs.length} of ${all.length} ${noun}; to list all, add --limit ${all.length}` });
+      notes.push({ text: `${runs.length} of ${all.length} listed; --limit ${all.length} lists all` });
     const batch = runs.find(({ results }) => results !== undefined);
     if (batch !== undefined)
-      notes.push({
-        text: 'For the results of a batch',
-        command: `wfr results ${shorten(batch.id)}`,
-      });
+      notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
     const stopped = runs.find((run) => isBatch(run) && run.status === 'STOPPED');
     // Without its results file, the command would trigger all runs again.
     if (stopped?.results && (await statOf(stopped.results))) {
@@ -124,13 +125,14 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   throw new UsageError(`--status ${raw || '""'}: choose one of ${[...words].join(', ')}`);
 }
 
-async function emptyText(log: History, known: number): Promise<string> {
+/** Returns why nothing is listed of what was asked for. */
+async function emptyText(log: History, known: number, asked: string): Promise<string> {
   const risk = await log.findRisk();
   if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
   if (log.folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
   return known === 0
     ? `The history has no runs yet (${sanitize(log.folder)}).`
-    : 'No run in the history matches these flags.';
+    : `No run in the history matches ${sanitize(asked)}.`;
 }
 
 function* formatData(
@@ -176,9 +178,9 @@ function formatRuns(
   layout: Layout,
   { clock, secrets }: Pick<Context, 'clock' | 'secrets'>,
 ): string {
+  if (runs.length === 0) return '';
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
-  const serviceOf = ({ baseUrl }: ListedRun) => cell(baseUrl.replace(/^https?:\/\//, ''));
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   const room = hasServices ? layout.width / 2 : layout.width;
   const columns: Column<ListedRun>[] = [
@@ -196,10 +198,15 @@ function formatRuns(
       text: (run) => cell(runName(run, room)),
       isCutAtStart: ({ label }) => label !== undefined,
     },
-    ...(hasServices ? [{ header: 'SERVICE', text: serviceOf, isOptional: true }] : []),
+    {
+      header: 'SERVICE',
+      text: ({ baseUrl }) => (hasServices ? cell(baseUrl.replace(/^https?:\/\//, '')) : ''),
+      isOptional: true,
+    },
     {
       header: 'DURATION',
-      text: (run) => durationText(run) ?? '',
+      // A command of less than a second had no run of its batch to wait for.
+      text: (run) => durationText(run)?.replace(isBatch(run) ? /^\d+ms$/ : '', '') ?? '',
       isOptional: true,
     },
     {

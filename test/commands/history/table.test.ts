@@ -216,7 +216,7 @@ describe('history: the runs that are listed', () => {
     ]);
     const { stderr } = await history(['--limit', '2']);
     expect(linesOf(stderr)).toEqual([
-      '2 of 3 runs and batches; to list all, add --limit 3',
+      '2 of 3 listed; --limit 3 lists all',
       'For the results of a batch: wfr results e0fa8c1e',
     ]);
     expect((await history(['-q'])).stderr).toBe('');
@@ -408,6 +408,19 @@ describe('history: the runs that are listed', () => {
       /\S*line 12|invoice: rows/.exec((await history([], { stdoutTerminal })).stdout)?.[0];
     expect(await names(80)).toBe('line 12');
     expect(await names(120)).toBe('invoice: rows');
+  });
+
+  test('--workflow: a word that is no id says so on stderr, where no profile has names', async () => {
+    const { history } = past(RUNS);
+    const env = { XDG_CONFIG_HOME: temporaryFolder() };
+    const { stderr, exitCode } = await history(['--workflow', 'slow\u001b'], { env });
+    expect({ stderr, exitCode }).toEqual({
+      stderr:
+        'No run in the history matches --workflow slow\\u001b; expected a UUID, URL or name in the profile.\n',
+      exitCode: 0,
+    });
+    const data = await history(['--workflow', 'slow', '--json'], { env });
+    expect({ stdout: data.stdout, stderr: data.stderr }).toEqual({ stdout: '[]\n', stderr: '' });
   });
 
   test('a selection without runs says so on stderr', async () => {
