@@ -39,6 +39,8 @@ export interface PastRun {
   results?: string | undefined;
   /** Of a batch, the command that continues it in any folder, unless that could have values of inputs or had a limit. */
   command?: string | undefined;
+  /** Of a batch, the process of its last command. */
+  owner?: Omit<Context['self'], 'isAlive'>;
   /** How many rows of a batch are in each state, by its word; a run has none. */
   rows?: Readonly<Record<string, number>> | undefined;
 }

@@ -132,6 +132,7 @@ async function sendRows(
     inputs: [],
     label,
     results: file?.path,
+    owner: context.self,
     // Without --limit, it would send more than the user meant to.
     command: flags.limit ? undefined : command && inFolder(command(), context),
   };

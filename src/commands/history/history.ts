@@ -231,9 +231,16 @@ const statusOf = ({ status = 'accepted' }: PastRun) => status;
 /** A command touches its results file at each HEARTBEAT (runs/log/lock.ts), which other mounts may show late (ms). */
 const SILENCE = 60_000;
 
-/** Returns how a batch stands: stopped if its last command neither ended nor touches the results file any more. */
-async function statusOfBatch({ rows = {}, ended, results }: PastRun, { clock }: Context): Promise<string> {
+/** Returns how a batch stands: stopped if its last command did not end, and is dead or no longer touches the results file. */
+async function statusOfBatch(
+  { rows = {}, ended, owner, results }: PastRun,
+  context: Context,
+): Promise<string> {
   if (ended) return batchStatus(rows);
+  // It reads files, and most batches have ended.
+  const { self, clock } = context;
+  const isNear = owner?.host === self.host && owner.space === self.space;
+  if (isNear && self.isAlive(owner.pid, owner.started) === false) return 'STOPPED';
   if (results === undefined) return 'RUNNING';
   const stats = await statOf(results);
   return clock.now() - Number(stats?.mtimeMs) <= SILENCE ? 'RUNNING' : 'STOPPED';

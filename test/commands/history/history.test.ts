@@ -185,6 +185,20 @@ describe('history: recording and listing runs', () => {
     }
   });
 
+  test('history: a batch that was killed is stopped, although its results file has just changed', async () => {
+    const { env, clock, file, batch } = await startHistoryBatch();
+    await batch('--results', 'a.jsonl');
+    const [begun = ''] = readFileSync(file, 'utf8').trim().split('\n');
+    writeFileSync(file, `${begun}\n`);
+    for (const [isAlive, status] of [
+      [true, 'RUNNING'],
+      [false, 'STOPPED'],
+    ] as const) {
+      const { stdout } = await runCli(['history'], { env, clock, self: { isAlive: () => isAlive } });
+      expect(stdout).toMatch(new RegExp(`\\n[0-9a-f]{8} {2}${status} .*\\n {2}2 rows\\n$`));
+    }
+  });
+
   test('history: the duration of a batch is that of its summary, with the time that its results file was locked', async () => {
     const { cwd, batch, latest } = await startHistoryBatch();
     appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });

@@ -25,7 +25,8 @@ interface Recorded {
   version?: string;
   inputs?: string[];
   batch?: string;
-  results?: string;
+  results?: string | undefined;
+  owner?: object;
   rows?: unknown;
 }
 
@@ -316,6 +317,26 @@ describe('history: the runs that are listed', () => {
     expect((await history()).stderr).not.toContain('To continue');
     const { results: _, ...onStdout } = BATCH;
     expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
+  });
+
+  test('a batch whose process is dead is stopped at once; that of another machine or boot is not looked for', async () => {
+    const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
+    utimesSync(results, 0, NOW / 1_000);
+    const owner = { host: 'here', pid: 4711, space: 'boot', started: '9' };
+    const statusWith = async (isAlive: boolean | undefined, changes: object, file: Partial<Recorded>) => {
+      const { history } = past([{ ...BATCH, ...file, owner: { ...owner, ...changes } }]);
+      const self = {
+        ...{ host: 'here', pid: 1, space: 'boot' },
+        isAlive: (pid: number, started?: string) => (pid === 4711 && started === '9' ? isAlive : true),
+      };
+      return /e0fa8c1e {2}(\w+)/.exec((await history([], { self })).stdout)?.[1];
+    };
+    for (const file of [{ results }, { results: undefined }]) {
+      expect(await statusWith(false, {}, file)).toBe('STOPPED');
+      for (const isAlive of [true, undefined]) expect(await statusWith(isAlive, {}, file)).toBe('RUNNING');
+      for (const other of [{ host: 'there' }, { space: 'another boot' }])
+        expect(await statusWith(false, other, file)).toBe('RUNNING');
+    }
   });
 
   test.each([
