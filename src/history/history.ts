@@ -12,7 +12,8 @@ import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
 import { asObject, isObject, parseJson } from '../text/json/json-file.js';
 import { formatIso } from '../text/quantity.js';
-import { sanitizeJson } from '../text/sanitize.js';
+import { sanitize, sanitizeJson } from '../text/sanitize.js';
+import { inFolder } from '../text/shell-quote.js';
 import { isUuid } from '../text/url.js';
 
 /** A run that this user triggered, or a batch of runs. */
@@ -47,6 +48,14 @@ export interface PastRun {
 
 /** Returns whether a record is that of a batch. */
 export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
+
+/** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
+export function continuation({ command }: PastRun, context: Context) {
+  const text = command && sanitize(command.replace(inFolder('', context), ''));
+  // What follows are files.
+  if (!text || text.includes(' -- ')) return undefined;
+  return (...flags: string[]) => [text, ...flags].join(' ');
+}
 
 /** More or longer texts could make a record too long for one atomic write. */
 const MAX_INPUTS = 50;

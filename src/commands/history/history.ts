@@ -4,7 +4,14 @@ import { resolveRunPages, type ServiceSources, settingValues } from '../../confi
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { type History, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
+import {
+  continuation,
+  type History,
+  idShortener,
+  isBatch,
+  openHistory,
+  type PastRun,
+} from '../../history/history.js';
 import { BATCH_STATUSES, batchStatus } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
@@ -12,7 +19,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns, inFolder, toArgs } from '../../text/shell-quote.js';
+import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import {
   decidePresentation,
@@ -86,7 +93,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     // Without its results file, the command would trigger all runs again.
     if (stopped?.results && (await statOf(stopped.results))) {
       const text = `To continue ${shorten(stopped.id)}`;
-      const command = stopped.command && sanitize(stopped.command.replace(inFolder('', context), ''));
+      const command = continuation(stopped, context)?.();
       notes.push({ text: command ? text : `${text}, run its command again.`, command });
     }
     const command = statusCommand(runs, shorten, { flags, profile, context });

@@ -27,9 +27,10 @@ export interface RowsLayout {
   pointers: readonly ValuePointer[];
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
-  delimiter: string;
+  /** By default, a comma. */
+  delimiter: string | undefined;
   /** For spreadsheets: a byte order mark, CRLF, and a `'` before what would be a formula. */
-  excel: boolean;
+  excel: boolean | undefined;
   /** Returns the output to show of a finished row. */
   outputOf(outcome: Outcome): Uint8Array | undefined;
 }
@@ -70,7 +71,7 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, pointers, table, delimiter, excel, outputOf } = layout;
+  const { format, page, pointers, table, delimiter = ',', excel = false, outputOf } = layout;
   const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
   /** Rows of the table that the results have. */
   let inTable = 0;

@@ -2,7 +2,7 @@
 
 import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
-import { findByStart, isBatch, isShortId, openHistory } from '../../history/history.js';
+import { continuation, findByStart, isBatch, isShortId, openHistory } from '../../history/history.js';
 import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -12,6 +12,7 @@ import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
+import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
 import { formatIso, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
@@ -30,7 +31,7 @@ import {
 } from '../shared/output-flags.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, type SummaryFacts, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, RESULTS_FORMATS, type RowsLayout } from './format-rows.js';
 
@@ -69,7 +70,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const { isMixed, problems, absent } = joined;
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
     const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
-    const summary = summaryOf(joined, isLast ? names : []);
+    const summary = summaryOf(joined, isLast ? names : [], await findCommand(files, joined, context));
     const printSummary = async () => {
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -101,8 +102,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       try {
         const paths = { base: context.cwd, within: undefined };
         const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-        const { delimiter = ',' } = plan;
-        const layout = { ...plan, delimiter, excel: flags.excel === true, page, table, outputOf };
+        const layout = { ...plan, excel: flags.excel, page, table, outputOf };
         const facts = factsOfRows(joined, summary, exit);
         await printRows(formatRows(joined, layout), facts, warn, context, interruption);
       } finally {
@@ -136,19 +136,28 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
   return shownPath(batch.results, context.cwd);
 }
 
+/** Returns the command that continues the batch of the only file, with more flags; undefined if the history does not have it. */
+async function findCommand(files: readonly ResultsFile[], { header }: JoinedFiles, context: Context) {
+  const batch = (await openHistory(context).readAll()).find(
+    // The command knows the file by its path, and would trigger all runs again without it.
+    ({ id, results }) =>
+      files.every(({ path }) => path === results) && id.replaceAll('-', '') === header?.rowSalt,
+  );
+  return batch && continuation(batch, context);
+}
+
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
 function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
-  const { get, rows, excel = false, delimiter } = flags;
+  const { get, rows, excel, delimiter } = flags;
   const format = parseFormat(flags, RESULTS_FORMATS);
   const hasNoColumns = format === 'id' || (format === 'text' && get === undefined);
-  const conflicts = {
-    '--excel requires --output csv': excel && format !== 'csv',
-    [`--delimiter ${delimiter}: requires --output csv or --rows`]: delimiter && format !== 'csv' && !rows,
-    '--get and --output id exclude each other': get && format === 'id',
-    [`--rows ${rows}: requires --output csv, json or jsonl, or --get`]: rows && hasNoColumns,
-  };
-  const problems = Object.entries(conflicts).filter(([, isConflict]) => isConflict);
-  throwProblems(problems.map(([problem]) => problem));
+  const problems = [
+    excel && format !== 'csv' && '--excel requires --output csv',
+    delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
+    get && format === 'id' && '--get and --output id exclude each other',
+    rows && hasNoColumns && `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
+  ];
+  throwProblems(problems.flatMap((problem) => problem || []));
   return format;
 }
 
@@ -194,8 +203,8 @@ async function printRows(
     await queue.write([piece]);
     if (stdout.isClosed) return;
   }
-  const warnings = hasCommands && isCiLog(context) ? [COMMANDS_WARNING] : [];
-  for (const warning of [...warnings, ...rows.warnings()]) warn(warning);
+  if (hasCommands && isCiLog(context)) warn(COMMANDS_WARNING);
+  for (const warning of rows.warnings()) warn(warning);
 }
 
 /** Returns what `-o json` has beside the rows. */
@@ -213,13 +222,17 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   };
 }
 
-function summaryOf(joined: JoinedFiles, results: readonly string[]): BatchSummary {
+function summaryOf(
+  joined: JoinedFiles,
+  results: readonly string[],
+  command: SummaryFacts['command'],
+): BatchSummary {
   const { rows, total, missing, period, header, isLimited } = joined;
   const notes = total === undefined ? ['The total number of rows is unknown: wfr batch has not ended.'] : [];
   const isOnce = header?.salt !== undefined;
   const known = total && total - missing;
   const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;
-  const summary = summarize(rows, { total: known, notes, isOnce, same, isLimited, results });
+  const summary = summarize(rows, { total: known, notes, isOnce, command, same, isLimited, results });
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const [begin, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];

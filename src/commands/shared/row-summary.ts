@@ -89,7 +89,7 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
     // The command that continues reads corrected rows, too.
-    isOpen ? [continuing, ''] : corrected !== '' && [`Once the ${corrected} rows are corrected, ${again}.`],
+    isOpen ? [continuing, ''] : corrected !== '' && [`Once the ${corrected} rows are corrected`, ''],
     // Rows that are open may still fail: all of them are for the command after that.
     retried !== '' && (!isContinued || has('rejected')) && [`To run ${retried} rows again`, '--retry-failed'],
     has('failed') &&

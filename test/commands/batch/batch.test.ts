@@ -141,7 +141,8 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid; took /);
-    expect(stderr).toContain('\nOnce the invalid rows are corrected, run the same command again.\n');
+    const command = ['wfr', ...BATCH_ARGS, '--concurrency', '1'].join(' ');
+    expect(stderr).toContain(`\nOnce the invalid rows are corrected: ${command}\n`);
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
@@ -737,7 +738,7 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
-Once the rejected rows are corrected, run the same command again.
+Once the rejected rows are corrected: ${command}
 To run failed and rejected rows again: ${command} --retry-failed
 To send corrected failed rows: ${command} --send-changed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
@@ -864,10 +865,15 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const first = await ended.wfr(BATCH_ARGS, { cwd: others });
-    expect(first.stderr).toContain('\nOnce the invalid rows are corrected, run the same command again.\n');
+    const next = 'Once the invalid rows are corrected';
+    const command = `\n${next}: wfr ${BATCH_ARGS.join(' ')}\n`;
+    expect(first.stderr).toContain(command);
     expect(first.stderr).not.toContain('Stopped by');
     const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
-    expect(again.stderr).toContain('run the same command again, without --retry-failed.\n');
+    expect(again.stderr).toContain(command);
+    const inputs = [...BATCH_ARGS, '--results', 'b.jsonl', '--retry-failed', '-i', 'm=1'];
+    const withInput = await ended.wfr(inputs, { cwd: others });
+    expect(withInput.stderr).toContain(`\n${next}, run the same command again, without --retry-failed.\n`);
   });
 
   test('batch: rejected and invalid rows are sent by the same command once they are corrected, as the block says', async () => {
@@ -893,7 +899,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     ];
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
-Once the rejected and invalid rows are corrected, run the same command again.
+Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
 To run failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`

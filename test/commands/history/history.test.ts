@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   promises,
@@ -183,6 +184,45 @@ describe('history: recording and listing runs', () => {
       await batch('--results', `${flags.length}.jsonl`, ...flags);
       expect(await next()).toBe('To continue <id>, run its command again.');
     }
+  });
+
+  test('results: the command that continues is that of the batch, in any folder, unless its file was moved or replaced', async () => {
+    const { env, clock, cwd, batch } = await startHistoryBatch();
+    const nextOf = async (file: string, folder = cwd) => {
+      const { stdout } = await runCli(['results', join(cwd, file)], { env, clock, cwd: folder });
+      return stdout.split('\n').slice(1, -1).at(-1);
+    };
+    const args = ['--fail-fast', '--concurrency', '1'];
+    await batch('--results', 'a.jsonl', ...args);
+    const command = `wfr batch ${FAILING} --rows rows.csv --results`;
+    expect(await nextOf('a.jsonl')).toBe(`To continue: ${command} a.jsonl ${args.join(' ')}`);
+    expect(await nextOf('a.jsonl', join(cwd, 'other'))).toContain(`To continue: cd ${cwd} && ${command}`);
+    await batch('--results', 'b.jsonl');
+    expect(await nextOf('b.jsonl')).toBe(`To send corrected failed rows: ${command} b.jsonl --send-changed`);
+    renameSync(join(cwd, 'b.jsonl'), join(cwd, 'c.jsonl'));
+    copyFileSync(join(cwd, 'a.jsonl'), join(cwd, 'b.jsonl'));
+    for (const file of ['b.jsonl', 'c.jsonl'])
+      expect(await nextOf(file)).toMatch(/, add --send-changed to the wfr batch command\.$/);
+  });
+
+  test('history and results: a command that ends with files after -- is named in words, as no flag can follow it', async () => {
+    const { env, clock, wfr } = await startHistoryBatch();
+    const cwd = folderWith({ '-a.pdf': '%PDF-1.7' });
+    const run = (...args: string[]) => runCli(args, { env, clock, cwd });
+    await run(
+      'batch',
+      FAILING,
+      '--each',
+      'customer',
+      '--results',
+      'a.jsonl',
+      '--timeout',
+      '0',
+      '--',
+      '-a.pdf',
+    );
+    expect((await run('results', 'a.jsonl')).stdout).toContain('\nTo continue, run the wfr batch command');
+    expect((await wfr('history')).stderr).toMatch(/^To continue \S+, run its command again\.$/m);
   });
 
   test('history: a batch that was killed is stopped, although its results file has just changed', async () => {
