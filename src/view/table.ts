@@ -28,7 +28,7 @@ export interface Column<Row> {
 
 const GAP = '  ';
 /** A column is not made narrower than this. */
-const MIN_WIDTH = 8;
+const MIN_WIDTH = 4;
 /** The columns that are left for each other column beside an optional one. */
 const ENOUGH_WIDTH = 22;
 
@@ -52,7 +52,8 @@ export function layOutTable<Row>(
     const cells = shown.map((column) => {
       const text = row === undefined ? column.header : column.text(row);
       const paint = row === undefined ? style.bold : column.paint?.(row);
-      const atStart = row !== undefined && column.isCutAtStart?.(row) && !text.startsWith('line ');
+      const isPath = text.startsWith('/') || (row && column.isCutAtStart?.(row));
+      const atStart = isPath && !text.startsWith('line ');
       const cut = cutText(text, column.width, atStart);
       const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;

@@ -114,6 +114,21 @@ describe('results --get', () => {
     expect(exitCode).toBe(3);
   });
 
+  test.each([80, 40])(
+    'results --get: in a window of %i columns, no line of three values is wider',
+    async (width) => {
+      const output = JSON.stringify({ customer: 'ACME Incorporated', document: { sha256: 'f'.repeat(64) } });
+      const cwd = folderOf([...finished(2, output), ...failed(3, 'no'), { event: 'table', rows: 2 }]);
+      const gets = ['/customer', '/document/sha256', '/document'].flatMap((pointer) => ['--get', pointer]);
+      const show = (options: CliOptions) => runCli(['results', 'out.jsonl', ...gets], { cwd, ...options });
+      const { stdout } = await show({ stdoutTerminal: width, env: { NO_COLOR: '1' } });
+      expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
+      // Pointers may differ only at their ends.
+      if (width === 40) expect(stdout).toMatch(/^LINE {2}OUTCOME {2}…stomer {2}…sha256 {2}…cument\n/);
+      expect((await show({})).stdout).toContain('f'.repeat(64));
+    },
+  );
+
   test('results --get: text of many rows has all of them, in tables that fit into memory', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_900) });
     const events = Array.from({ length: 60 }, (_, index) => finished(index + 2, long)).flat();
