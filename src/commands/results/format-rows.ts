@@ -239,9 +239,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         .map(
           ([{ text }, error]) => `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}`,
         );
-      const others = joined.rows.known - inTable;
-      if (table !== undefined && others > 0)
-        warnings.push(`not in the table of --rows: ${pluralize(others, 'row')} of the results`);
+      const { rows, total = 0, missing } = joined;
+      const others = table ? rows.known - inTable : total - missing - rows.known;
+      const [where, which] = table
+        ? ['in the table of --rows', 'of the results']
+        : ['listed without --rows <table>', 'never sent'];
+      if (others > 0 && format !== 'id') warnings.push(`not ${where}: ${pluralize(others, 'row')} ${which}`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

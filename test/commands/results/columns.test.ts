@@ -129,6 +129,23 @@ describe('results --get', () => {
     },
   );
 
+  test('results: rows that were never sent are counted in a warning, unless --rows lists them', async () => {
+    const events = [...finished(2, '{"a":1}'), { event: 'stopped', rows: 3, limit: 1 }];
+    const warn = async (...args: string[]) => {
+      const { stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, ...args);
+      return /warning: .*/.exec(stderr)?.[0];
+    };
+    const expected = 'warning: not listed without --rows <table>: 2 rows never sent';
+    for (const args of [
+      ['--get', '/a'],
+      ['-o', 'csv'],
+      ['-o', 'jsonl'],
+    ])
+      expect(await warn(...args)).toBe(expected);
+    for (const args of [[], ['-o', 'id'], ['--get', '/a', '--rows', 't.csv']])
+      expect(await warn(...args)).toBeUndefined();
+  });
+
   test('results --get: text of many rows has all of them, in tables that fit into memory', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_900) });
     const events = Array.from({ length: 60 }, (_, index) => finished(index + 2, long)).flat();
