@@ -1,6 +1,6 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
 import { chooseProfile, type ProfileFlags } from '../../config/profile.js';
-import { resolveRunPages, type ServiceSources, settingValues } from '../../config/resolve-setting.js';
+import { resolveRunPages, settingValues } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -96,7 +96,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
       const command = continuation(stopped, context)?.();
       notes.push({ text: command ? text : `${text}, run its command again.`, command });
     }
-    const command = statusCommand(runs, shorten, { flags, profile, context });
+    const [current] = settingValues('baseUrl', { flags: {}, profile, context });
+    const command = statusCommand(runs, shorten, flags.profile, current?.text, context.platform);
     if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
   }
   for (const line of notes.flatMap((note) => stepLines(note, PLAIN, stderr.columns)))
@@ -159,24 +160,25 @@ function* formatData(
 const MAX_NAMED = 10;
 
 /**
- * Returns the command that shows the first runs that may have ended since, if there are any: all at one service, the current one
- * if it has some.
+ * Returns the command that shows the first runs that may have ended since, if there are any: all at one service, the one with
+ * the base URL `here` if it has some.
  */
 function statusCommand(
   runs: readonly ListedRun[],
   shorten: (id: string) => string,
-  { flags: { profile: name }, profile, context }: Omit<ServiceSources, 'flags'> & { flags: HistoryFlags },
+  profile: string | undefined,
+  here: string | undefined,
+  platform: Context['platform'],
 ): string | undefined {
   const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
-  const [current] = settingValues('baseUrl', { flags: {}, profile, context });
   const withoutSlash = (url = '') => url.replace(/\/+$/, '');
-  const isHere = ({ baseUrl }: ListedRun) => withoutSlash(baseUrl) === withoutSlash(current?.text);
+  const isHere = ({ baseUrl }: ListedRun) => withoutSlash(baseUrl) === withoutSlash(here);
   const first = open.find(isHere) ?? open[0];
   if (first === undefined) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
   const named = ids.slice(0, MAX_NAMED);
-  const flags = toArgs({ profile: name, baseUrl: isHere(first) ? undefined : first.baseUrl });
-  return commandOfRuns('status', flags, named, context.platform);
+  const flags = toArgs({ profile, baseUrl: isHere(first) ? undefined : first.baseUrl });
+  return commandOfRuns('status', flags, named, platform);
 }
 
 function formatRuns(

@@ -150,12 +150,12 @@ async function findCommand(files: readonly ResultsFile[], { header }: JoinedFile
 function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   const { get, rows, excel, delimiter } = flags;
   const format = parseFormat(flags, RESULTS_FORMATS);
-  const hasNoColumns = format === 'id' || (format === 'text' && get === undefined);
+  const hasColumns = format !== 'id' && (format !== 'text' || get);
   const problems = [
     excel && format !== 'csv' && '--excel requires --output csv',
     delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
     get && format === 'id' && '--get and --output id exclude each other',
-    rows && hasNoColumns && `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
+    rows && !hasColumns && `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
   ];
   throwProblems(problems.flatMap((problem) => problem || []));
   return format;
