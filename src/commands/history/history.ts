@@ -4,14 +4,7 @@ import { resolveRunPages, settingValues } from '../../config/resolve-setting.js'
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import {
-  continuation,
-  type History,
-  idShortener,
-  isBatch,
-  openHistory,
-  type PastRun,
-} from '../../history/history.js';
+import { continuation, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import { BATCH_STATUSES, batchStatus } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
@@ -79,9 +72,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   for (const chunk of chunks) await stdout.write(chunk);
   const notes: NextStep[] = [];
   if (runs.length === 0 && !context.errorsAsData) {
-    const isUnknown = workflow && !isUuid(workflow);
     const name = `--workflow ${flags.workflow}; expected a UUID, URL or name in the profile`;
-    notes.push({ text: await emptyText(log, recorded.length, isUnknown ? name : 'these flags') });
+    const asked = workflow && !isUuid(workflow) ? name : 'these flags';
+    notes.push({ text: await emptyText(log, recorded.length, asked) });
   }
   if (isText && !quiet) {
     if (runs.length < all.length)
@@ -134,7 +127,7 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
 }
 
 /** Returns why nothing is listed of what was asked for. */
-async function emptyText(log: History, known: number, asked: string): Promise<string> {
+async function emptyText(log: ReturnType<typeof openHistory>, known: number, asked: string): Promise<string> {
   const risk = await log.findRisk();
   if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
   if (log.folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
@@ -241,10 +234,8 @@ const statusOf = ({ status = 'accepted' }: PastRun) => status;
 const SILENCE = 60_000;
 
 /** Returns how a batch stands: stopped if its last command did not end, and is dead or no longer touches the results file. */
-async function statusOfBatch(
-  { rows = {}, ended, owner, results }: PastRun,
-  context: Context,
-): Promise<string> {
+async function statusOfBatch(batch: PastRun, context: Context): Promise<string> {
+  const { rows = {}, ended, owner, results } = batch;
   if (ended) return batchStatus(rows);
   // It reads files, and most batches have ended.
   const { self, clock } = context;

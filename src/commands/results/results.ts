@@ -222,11 +222,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   };
 }
 
-function summaryOf(
-  joined: JoinedFiles,
-  results: readonly string[],
-  command: SummaryFacts['command'],
-): BatchSummary {
+function summaryOf(joined: JoinedFiles, results: readonly string[], command: SummaryFacts['command']) {
   const { rows, total, missing, period, header, isLimited } = joined;
   const notes = total === undefined ? ['The total number of rows is unknown: wfr batch has not ended.'] : [];
   const isOnce = header?.salt !== undefined;
