@@ -89,15 +89,16 @@ describe('the label of a message', () => {
     ]);
   });
 
-  test('an id that ends with a number is not kept with the word after it, as a count is', async () => {
+  test('an id that ends with a number is not kept with what is after it, as a count is', async () => {
     const id = '11111111-2222-3333-4444-555555555555';
     const service = await scriptedService((_request, reply) =>
-      reply.send(403, { message: `run ${id} is closed` }),
+      reply.send(404, { message: `run ${id} is closed` }),
     );
     const env = { WFR_BASE_URL: service.baseUrl };
     const { stderr } = await runCli(['status', id], { terminal: 40, env });
     const lines = stripVTControlCharacters(stderr).split('\n');
-    expect(lines.filter((line) => line.includes(id))).toEqual([expect.stringMatching(/^\W*[-\d]+$/)]);
+    const alone = expect.stringMatching(/^\W*[-\d]+$/);
+    expect(lines.filter((line) => line.includes(id))).toEqual([alone, alone]);
   });
 
   test('an error of the service begins with a red "error:" and a warning with a yellow "warning:" on a terminal', async () => {
