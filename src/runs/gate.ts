@@ -209,7 +209,10 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     if (givenUp.aborted && status !== undefined) return { why: 'The service was too busy for 5 minutes' };
     if (givenUp.aborted || unreachableRows >= MAX_UNREACHABLE)
       return { why: 'The service cannot be reached', hints };
-    return failFast && exit !== ExitCode.ok ? { why: 'A row failed, and --fail-fast is set' } : undefined;
+    if (!failFast || exit === ExitCode.ok) return undefined;
+    // The same command would stop at it again.
+    const ways = exit === ExitCode.usage ? ['Correct it, or continue without --fail-fast.'] : [];
+    return { why: 'A row did not finish, and --fail-fast is set', hints: ways };
   }
 
   // Waiting for the service

@@ -187,7 +187,7 @@ describe('batch: a service that refuses connections', () => {
       env: { ...service.env, TERM: 'xterm' },
     });
     expect(stripVTControlCharacters(live.stderr)).toMatch(
-      /0\/8 {2}\d+s\n {2}service unreachable: waiting \d+s\n {2}8 waiting/,
+      /0\/8 {2}\d+s\n {2}service unreachable: retry in \d+s\n {2}8 waiting/,
     );
     expect(live.stderr).toContain('no row is sent for ');
     const quiet = await runBatch(folderWithRows(8), service.env, {}, '--quiet');

@@ -78,24 +78,30 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
       .filter((state) => isIncluded(state) && has(state))
       .map(wordOf)
       .reverse()
-      .join(' and ');
-  // Corrected, these are new rows, and a failed one is held.
-  const corrected = words((state) => state === 'rejected' || state === 'invalid');
+      .join(', ')
+      .replace(/, (\w+)$/, ' and $1');
+  // Corrected, these are new rows; a failed one would be held.
+  const sendsChanged = has('failed') && !isOnce && !isOpen && !has('held');
+  const corrected = words(
+    (state) => state === 'rejected' || state === 'invalid' || (state === 'failed' && sendsChanged),
+  );
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
-  const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
+  const also = corrected === '' ? '' : `, also once the ${corrected} rows are corrected`;
+  const continuing = isLimited ? 'To send the waiting rows, without --limit' : `To continue${also}`;
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
     has('held') && ['To send a new run for each held row', '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
-    // The command that continues reads corrected rows, too.
-    isOpen ? [continuing, ''] : corrected !== '' && [`Once the ${corrected} rows are corrected`, ''],
+    isOpen
+      ? [continuing, '']
+      : corrected !== '' && [
+          `Once the ${corrected} rows are corrected${sendsChanged ? ', to send all changed rows' : ''}`,
+          sendsChanged ? '--send-changed' : '',
+        ],
     // Rows that are open may still fail: all of them are for the command after that.
-    retried !== '' && (!isContinued || has('rejected')) && [`To run ${retried} rows again`, '--retry-failed'],
-    has('failed') &&
-      !isOnce &&
-      !isContinued &&
-      !has('held') && ['To send corrected failed rows', '--send-changed'],
+    retried !== '' &&
+      (!isContinued || has('rejected')) && [`To run unchanged ${retried} rows again`, '--retry-failed'],
   ];
   const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];

@@ -7,6 +7,7 @@ import {
   type State,
   statusText,
   stepsText,
+  WORDS,
   withoutTable,
   wordOf,
 } from '../../outcome/outcome.js';
@@ -240,12 +241,12 @@ export interface EndedRow {
   reason: string;
 }
 
-/** Reasons why rows did not succeed that are shown, the most frequent first; the closing block has all. */
+/** Reasons why rows did not succeed that are shown, the most frequent in the order of their words; the closing block has all. */
 const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
 
-/** Rows that did not succeed for the same reason, with the label and the reason of one. */
+/** Rows that did not succeed for the same reason, with the label and the reason of the first. */
 interface Problem {
   word: string;
   reason: string;
@@ -278,12 +279,14 @@ export function showBatch(
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
     const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait !== undefined;
     wave = Math.max(wave, running);
-    // While a wave is waited for, the pace seems slower than it is. The first waves say little.
+    // While a wave is waited for, the pace seems slower than it is. The first wave says little.
     if (paced - estimated >= wave) {
       estimated = paced;
       const open = Math.min(total - done, running + left);
-      if (paced > 2 * wave) end = now + Math.ceil(open / wave) * wave * (elapsed / paced);
+      if (paced >= 2 * wave) end = now + Math.ceil(open / wave) * wave * (elapsed / paced);
     }
+    const time = wholeSeconds(elapsed);
+    const timeLeft = estimateText(isUnclear ? 0 : end - now);
     const states: Group = [
       ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),
       [countText(running, 'running'), 0],
@@ -291,11 +294,12 @@ export function showBatch(
     ];
     return [
       [
-        [[bar(total && done / total), 3]],
+        [[bar(total && done / total), 2]],
         [[`${formatCount(done)}/${formatCount(total)}`, 0]],
+        // Where there is no room for both, the time left takes the place of the elapsed one.
         [
-          [wholeSeconds(elapsed), 1, ELAPSED],
-          [estimateText(isUnclear ? 0 : end - now), 2, LEFT],
+          [timeLeft && time, 3, ELAPSED],
+          [timeLeft || time, 1, LEFT],
         ],
         [[isUnclear ? '' : rateText(elapsed / paced), 4, RATE]],
       ],
@@ -305,7 +309,11 @@ export function showBatch(
   };
 
   const below = (width: number): readonly string[] => {
-    const shown = [...problems.values()].sort((a, b) => b.count - a.count).slice(0, MAX_REASONS);
+    const order = [...WORDS.keys()];
+    const shown = [...problems.values()]
+      .sort((a, b) => b.count - a.count)
+      .slice(0, MAX_REASONS)
+      .sort((a, b) => order.indexOf(a.word) - order.indexOf(b.word));
     const others = problems.size - shown.length;
     const texts = shown.map(({ word, reason, count, label }) => {
       const head = wordPaint(word, style)(countText(count, word));
@@ -321,9 +329,9 @@ export function showBatch(
     problem({ label, state, reason: text }: Omit<EndedRow, 'id'>, rows = 1): void {
       const [word, reason] = [wordOf(state), lineOf(text)];
       const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
-      const count = (problems.get(group)?.count ?? 0) + rows;
       // The command names the table.
-      problems.set(group, { word, reason, count, label: sanitize(withoutTable(label)) });
+      const problem = problems.get(group) ?? { word, reason, count: 0, label: sanitize(withoutTable(label)) };
+      problems.set(group, { ...problem, count: problem.count + rows });
     },
 
     rowDone({ label, state, id, reason }: EndedRow): void {
@@ -343,10 +351,10 @@ function countText(count: number, word: string): string {
   return count > 0 ? `${formatCount(count)} ${word}` : '';
 }
 
-/** Returns `service busy (503): waiting 4s`. */
+/** Returns `service busy (503): retry in 4s`. */
 function waitText({ status, until }: NonNullable<BatchCounts['wait']>, now: number): string {
   const service = status === undefined ? 'service unreachable' : `service busy (${status})`;
-  return until > now ? `${service}: waiting ${wholeSeconds(until - now + 999)}` : service;
+  return until > now ? `${service}: retry in ${wholeSeconds(until - now + 999)}` : service;
 }
 
 /** Returns `1,200/min` or `4.5/min`. */

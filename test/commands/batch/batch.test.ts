@@ -330,6 +330,16 @@ describe('batch: rows and tables', () => {
     expect(stderr.match(/^If column.*$/gm)).toEqual(['If column n has numbers, name it n:= to send them.']);
   });
 
+  test('batch --fail-fast: an invalid row stops the batch, and the block says how to go on', async () => {
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"d":{"$document":"none.pdf"}}\n{"n":3}\n' });
+    const { stderr } = await wfr([...BATCH_ARGS, '--fail-fast', '--concurrency', '1'], { cwd });
+    expect(stderr).toContain(
+      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or continue without --fail-fast.\nTo continue, also once the invalid rows are corrected: ',
+    );
+    expect(triggered).toEqual([]);
+  });
+
   test('batch --fail-fast: no row is sent after the first failure', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
@@ -645,8 +655,9 @@ describe('batch: stopping', () => {
       expect({ exitCode, posts }).toEqual({ exitCode: code, posts: rows });
       expect(stderr).toContain(reason);
       expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; took `, 'm'));
-      expect(stderr).toMatch(/\nTo continue: wfr batch .*\n/);
-      const isAgain = /\nTo run rejected rows again: wfr batch .* --retry-failed\n/.test(stderr);
+      const corrected = status === 401 ? '' : ', also once the rejected rows are corrected';
+      expect(stderr).toMatch(new RegExp(`\nTo continue${corrected}: wfr batch .*\n`));
+      const isAgain = /\nTo run unchanged rejected rows again: wfr batch .* --retry-failed\n/.test(stderr);
       expect(isAgain).toBe(status !== 401);
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
@@ -738,9 +749,8 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
-Once the rejected rows are corrected: ${command}
-To run failed and rejected rows again: ${command} --retry-failed
-To send corrected failed rows: ${command} --send-changed
+Once the failed and rejected rows are corrected, to send all changed rows: ${command} --send-changed
+To run unchanged failed and rejected rows again: ${command} --retry-failed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -758,7 +768,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const frame = stripVTControlCharacters(stderr.slice(0, stderr.indexOf('3 rows: ')))
       .split('⠋')
       .at(-1);
-    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, such as line 2: 422: ${message}`);
+    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, such as line 1: 422: ${message}`);
     const { default: stringWidth } = await import('string-width');
     const block = stderr.slice(stderr.lastIndexOf('3 rows: ')).split('\n');
     expect(block.join(' ').replace(/ +/g, ' ')).toContain(message);
@@ -787,10 +797,10 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const reasons = [1, 3, 4, 5].map(
         (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
       );
-      reasons.unshift(`2 rejected, such as line 7: 422: b:(?: no)+ …`);
+      reasons.unshift(`2 rejected, such as line 2: 422: b:(?: no)+ …`);
       reasons.push('1 more reason');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
-      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, such as line 7');
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, such as line 2');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
@@ -802,14 +812,14 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
   );
 
   test.each([
-    { flags: [], shown: ['2 failed, such as line 1', '3 failed, such as line 3'] },
+    { flags: [], shown: ['2 failed, such as line 1', '3 failed, such as line 1'] },
     {
       flags: ['--retry-failed'],
-      shown: ['1 failed, line 1', '2 failed, such as line 2', '3 failed, such as line 3'],
+      shown: ['1 failed, line 1', '2 failed, such as line 1', '3 failed, such as line 1'],
     },
     {
       flags: ['--retry-failed', '1'],
-      shown: ['1 failed, line 2', '2 failed, such as line 1', '3 failed, such as line 3'],
+      shown: ['1 failed, line 2', '2 failed, such as line 2', '3 failed, such as line 2'],
     },
   ])(
     'batch $flags: the reasons below the live line include those of rows that it leaves as they are',
@@ -860,7 +870,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     );
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
-    expect(open.stderr).toMatch(/\nTo continue: wfr batch .*\n/);
+    expect(open.stderr).toMatch(/\nTo continue, also once the invalid rows are corrected: wfr batch .*\n/);
     expect(open.stderr).not.toContain('Once the invalid');
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
@@ -876,7 +886,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     expect(withInput.stderr).toContain(`\n${next}, run the same command again, without --retry-failed.\n`);
   });
 
-  test('batch: rejected and invalid rows are sent by the same command once they are corrected, as the block says', async () => {
+  test('batch: failed, rejected and invalid rows are sent once they are corrected, by the command of the block', async () => {
     const { triggered, wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
       if (inputs.n === '0') return reply.send(422, { message: 'no' });
@@ -899,16 +909,19 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     ];
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
-Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-To run failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
+Once the failed, rejected and invalid rows are corrected, to send all changed rows: wfr ${args.join(' ')} --send-changed
+To run unchanged failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
-Once the rejected and invalid rows are corrected, run the wfr batch command again.
-To run failed and rejected rows again, add --retry-failed to the wfr batch command.
+Once the failed, rejected and invalid rows are corrected, to send all changed rows, add --send-changed to the wfr batch command.
+To run unchanged failed and rejected rows again, add --retry-failed to the wfr batch command.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
-    expect((await wfr(args, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');
+    const again = [...args, '--send-changed'];
+    expect((await wfr(again, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');
     expect(triggered).toEqual([{ n: '1' }, { n: '3' }, { n: '2' }]);
+    writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n4\n2\n');
+    expect((await wfr(again, { cwd })).stderr).toContain('3 rows: 3 finished; ');
   });
 
   test('batch: while a row is open, the block offers only to continue', async () => {
@@ -1094,6 +1107,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "To run rejected rows again:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
+    "To run unchanged rejected rows again:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
   );
 });

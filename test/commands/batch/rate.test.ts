@@ -209,7 +209,7 @@ describe('batch: a service that is too busy', () => {
     const terminal = { terminal: 100, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { stderr } = await runCli(args, { cwd, clock, ...terminal });
     expect(stripVTControlCharacters(stderr)).toMatch(
-      /0\/30 {2}\d+s\n {2}service busy \(503\): waiting [1-4]s\n {2}30 waiting/,
+      /0\/30 {2}\d+s\n {2}service busy \(503\): retry in [1-4]s\n {2}30 waiting/,
     );
     expect(stderr).not.toMatch(/0\/30 {2}\d+ unknown/);
   });

@@ -198,11 +198,13 @@ describe('history: recording and listing runs', () => {
     expect(await nextOf('a.jsonl')).toBe(`To continue: ${command} a.jsonl ${args.join(' ')}`);
     expect(await nextOf('a.jsonl', join(cwd, 'other'))).toContain(`To continue: cd ${cwd} && ${command}`);
     await batch('--results', 'b.jsonl');
-    expect(await nextOf('b.jsonl')).toBe(`To send corrected failed rows: ${command} b.jsonl --send-changed`);
+    expect(await nextOf('b.jsonl')).toBe(
+      `To run unchanged failed rows again: ${command} b.jsonl --retry-failed`,
+    );
     renameSync(join(cwd, 'b.jsonl'), join(cwd, 'c.jsonl'));
     copyFileSync(join(cwd, 'a.jsonl'), join(cwd, 'b.jsonl'));
     for (const file of ['b.jsonl', 'c.jsonl'])
-      expect(await nextOf(file)).toMatch(/, add --send-changed to the wfr batch command\.$/);
+      expect(await nextOf(file)).toMatch(/, add --retry-failed to the wfr batch command\.$/);
   });
 
   test('history and results: a command that ends with files after -- is named in words, as no flag can follow it', async () => {

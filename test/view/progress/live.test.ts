@@ -210,12 +210,13 @@ describe('live line', () => {
       '█░░░░░░░░░░░  1,204/9,000  1m, ~6m left',
       '1,199 finished, 4 failed, 1 unknown, 50 running,\n  7,746 waiting',
     ],
-    [35, '1,204/9,000  1m, ~6m left', '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting'],
     [
-      34,
-      '█░░░░░░░░░░░  1,204/9,000  1m',
-      '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting',
+      42,
+      '█░░░░░░░░░░░  1,204/9,000  ~6m left',
+      '1,199 finished, 4 failed, 1 unknown,\n  50 running, 7,746 waiting',
     ],
+    [35, '1,204/9,000  1m, ~6m left', '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting'],
+    [34, '1,204/9,000  ~6m left', '1,199 finished, 4 failed,\n  1 unknown, 50 running,\n  7,746 waiting'],
     [19, '1,204/9,000', '1,199 finished, 4 …'],
     [8, '1,204/9…', '1,199 f…'],
   ])('live line: a batch in %i columns is shown as %j, above %j', (width, progress, states) => {
@@ -271,17 +272,18 @@ describe('live line', () => {
           const counts = { ended, running, total: 99, paced: 42, wait: undefined };
           return batchText(counts, seconds * 1_000, width)
             .replace(/, ~.* left/, '')
+            .replace(/ {2}~.* left/, ' time')
             .replace(/[\d.,]+\/min/, 'rate')
             .replace(/ {2}\d[\dms h]+(?=\n| {2})/, ' time')
             .replace(/\d+ (?=running|waiting)/g, '');
         }),
       );
       expect([...new Set(shapes)]).toHaveLength(1);
-      expect(shapes[0]).toMatch(/42\/99 time(.*rate)?\n.*2 failed/);
+      expect(shapes[0]).toMatch(/^█+░+ {2}42\/99 time(.*rate)?\n.*2 failed/);
     },
   );
 
-  test('live line: the estimate of a batch begins after three waves, counts down, and never rises', () => {
+  test('live line: the estimate of a batch begins after two waves, counts down, and never rises', () => {
     const counts = { ended: [['finished', 0]] as [[string, number]], running: 8, total: 60, paced: 0 };
     const { lineAt } = openAt0((tools) => showBatch(tools, () => ({ ...counts, wait: undefined })));
     const lefts: (number | undefined)[] = [];
@@ -295,8 +297,8 @@ describe('live line', () => {
       const [, left] = /~(\d+)s left/.exec(lineAt(second * 1_000, 100)) ?? [];
       lefts.push(left === undefined ? undefined : Number(left));
     }
-    expect(lefts.slice(0, 14).filter(Boolean)).toEqual([]);
-    expect(lefts.slice(14)).toEqual([...Array.from({ length: 25 }, (_, index) => 25 - index), undefined]);
+    expect(lefts.slice(0, 9).filter(Boolean)).toEqual([]);
+    expect(lefts.slice(9)).toEqual([...Array.from({ length: 30 }, (_, index) => 30 - index), undefined]);
   });
 
   test('live line: a time left is rounded to 5 s above 30 s, and to minutes above 5 minutes', () => {
@@ -319,11 +321,11 @@ describe('live line', () => {
     expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 77)).toMatch(/^█{12} {2}61\/61/);
   });
 
-  const BUSY = 'service busy (503): waiting 4s';
+  const BUSY = 'service busy (503): retry in 4s';
   test.each([
     [70, ['█░░░░░░░░░░░  3/30  12s', BUSY, '1 finished, 2 failed, 1 running, 26 waiting']],
-    [35, ['3/30  12s', BUSY, '1 finished, 2 failed, 1 running,', '  26 waiting']],
-    [29, ['3/30  12s', 'service busy (503): waiting …', '1 finished, 2 failed, 1 runn…']],
+    [35, ['█░░░░░░░░░░░  3/30  12s', BUSY, '1 finished, 2 failed, 1 running,', '  26 waiting']],
+    [29, ['3/30  12s', 'service busy (503): retry in…', '1 finished, 2 failed, 1 runn…']],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, lines) => {
     const counts = {
       ended: [
