@@ -206,6 +206,15 @@ async function spawnCommand(command: string, args: readonly string[], env: Recor
   return { exited, kill: (signal: SignalName) => void child.kill(signal) };
 }
 
+/** Returns whether a process, as it identified itself, is alive; undefined if `self` cannot see it. */
+export function isAliveHere(
+  { host, pid, space, started }: { host: string; pid: number; space: string; started?: string | undefined },
+  self: Pick<Context['self'], 'host' | 'space' | 'isAlive'>,
+): boolean | undefined {
+  const isSameSpace = space === self.space && (space !== '' || host === self.host);
+  return isSameSpace ? self.isAlive(pid, started) : undefined;
+}
+
 /** Returns the boot id and the PID namespace of this process; empty on other systems. */
 export function readPidNamespace(): string {
   return readOr('', () => {

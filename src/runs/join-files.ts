@@ -4,6 +4,7 @@ import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
+import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
 import { isInRanges } from './log/match-rows.js';
 import { toOutcome } from './log/reduce.js';
@@ -21,6 +22,8 @@ interface FileFacts extends ResultsFile {
   header?: Header;
   /** How many rows of the table it has. */
   rows: number;
+  /** The process that has it open, or died. */
+  openedBy?: Owner | undefined;
   /** The rows that the last command found. */
   present?: RowRanges;
   /** How many rows the table had last, if that is known. */
@@ -61,7 +64,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       rows.apply(event);
     };
     const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
-    await withFileName('', name, reading);
+    facts.openedBy = await withFileName('', name, reading);
     mixed.push(...headerProblems(facts, read[0]));
   }
   rows.setFound((row) => {
@@ -81,6 +84,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     lines,
     /** Returns the file with a row. */
     fileOf: (row: number) => owners.get(row) as FileFacts,
+    /** The processes that have files open, or died. */
+    openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
     header: read[0]?.header,
     /** The code of the error that ended the reading of the table, if one did. */

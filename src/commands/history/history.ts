@@ -6,7 +6,7 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { continuation, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import { BATCH_STATUSES, batchStatus } from '../../outcome/outcome.js';
-import type { Context } from '../../platform/context.js';
+import { type Context, isAliveHere } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
@@ -239,8 +239,7 @@ async function statusOfBatch(batch: PastRun, context: Context): Promise<string> 
   if (ended) return batchStatus(rows);
   // It reads files, and most batches have ended.
   const { self, clock } = context;
-  const isNear = owner?.host === self.host && owner.space === self.space;
-  if (isNear && self.isAlive(owner.pid, owner.started) === false) return 'STOPPED';
+  if (owner && isAliveHere(owner, self) === false) return 'STOPPED';
   if (results === undefined) return 'RUNNING';
   const stats = await statOf(results);
   return clock.now() - Number(stats?.mtimeMs) <= SILENCE ? 'RUNNING' : 'STOPPED';

@@ -8,10 +8,11 @@ import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context } from '../../platform/context.js';
+import { type Context, isAliveHere } from '../../platform/context.js';
 import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
+import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
 import { formatIso, formatUtc } from '../../text/quantity.js';
@@ -70,7 +71,9 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const { isMixed, problems, absent } = joined;
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
     const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
-    const summary = summaryOf(joined, isLast ? names : [], await findCommand(files, joined, context));
+    const writer = joined.openedBy.find((owner) => isAliveHere(owner, context.self));
+    const command = await findCommand(files, joined, context);
+    const summary = summaryOf(joined, isLast ? names : [], command, writer);
     const printSummary = async () => {
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -89,7 +92,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const { warn } = await openReporter(decidePresentation(flags, context), context);
     const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
     const failures = rowFiles ? await saveRows(joined, rowFiles, warn, interruption.signal) : [];
-    const exit = exitOfSeveral([exitOf(joined), ...failures.map(exitOfError)]);
+    const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
     if (hasRows) {
       const page = await openLayout(flags.color, context);
       const { rows } = flags;
@@ -222,13 +225,23 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   };
 }
 
-function summaryOf(joined: JoinedFiles, results: readonly string[], command: SummaryFacts['command']) {
+/** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
+function summaryOf(
+  joined: JoinedFiles,
+  results: readonly string[],
+  command: SummaryFacts['command'],
+  writer: Owner | undefined,
+) {
   const { rows, total, missing, period, header, isLimited } = joined;
-  const notes = total === undefined ? ['The total number of rows is unknown: wfr batch has not ended.'] : [];
   const isOnce = header?.salt !== undefined;
+  const name = `wfr ${isOnce ? 'run' : 'batch'}`;
+  const runs = `${name} is running (process ${writer?.pid}): rows that it has sent are unknown until their responses.`;
+  const ended = `The total number of rows is unknown: ${name} has not ended.`;
+  const notes = writer ? [runs] : total === undefined ? [ended] : [];
   const known = total && total - missing;
-  const same = `the wfr ${isOnce ? 'run' : 'batch'} command`;
-  const summary = summarize(rows, { total: known, notes, isOnce, command, same, isLimited, results });
+  const same = `the ${name} command`;
+  const all = summarize(rows, { total: known, notes, isOnce, command, same, isLimited, results });
+  const summary = writer ? { ...all, next: [] } : all;
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const [begin, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
@@ -237,10 +250,11 @@ function summaryOf(joined: JoinedFiles, results: readonly string[], command: Sum
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */
-function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles): Exit {
+function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles, writer?: Owner): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
   else if ((total === undefined || rows.known < total) && !isComplete) exits.push(ExitCode.stillRunning);
-  return exitOfRows(exits, rows);
+  // A response may come yet.
+  return exitOfRows(exits, rows, writer && ['unknown']);
 }

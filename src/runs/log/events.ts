@@ -236,13 +236,13 @@ export function mayBeLog(bytes: Buffer): boolean {
 
 /**
  * Calls `onEvent` for the effective events, in order: not those of a newer wfr, nor those of a process that had lost the
- * lock (lock.ts). Throws BatchFileError for an invalid line.
+ * lock (lock.ts). Returns the last owner, if it has not closed the file. Throws BatchFileError for an invalid line.
  */
 export async function decodeEvents(
   bytes: AsyncIterable<Buffer>,
   name: string,
   onEvent: (event: ReadEvent) => void,
-): Promise<void> {
+): Promise<Owner | undefined> {
   const ownership = createOwnership();
   let unreadable: BatchFileError | undefined;
   const decode = (line: Line) => {
@@ -267,6 +267,7 @@ export async function decodeEvents(
   for await (const lines of readLines(bytes))
     for (const line of lines) if (!line.bytes.every(isSpace)) decode(line);
   if (unreadable !== undefined) throw unreadable;
+  return ownership.claim?.owner;
 }
 
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */

@@ -22,7 +22,7 @@
 import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
-import type { Clock } from '../../platform/context.js';
+import { type Clock, isAliveHere } from '../../platform/context.js';
 import { readFromStart } from '../../platform/files.js';
 import { parseJson } from '../../text/json/json-file.js';
 import { formatIso } from '../../text/quantity.js';
@@ -118,14 +118,15 @@ export async function readOwnership(handle: FileHandle) {
 
 async function mayBeAlive(claim: Claim, id: string, options: LockOptions) {
   const { owner } = claim;
-  const self = options.owner;
-  const isSameSpace = owner.space === self.space && (self.space !== '' || owner.host === self.host);
+  const { owner: self, isAlive } = options;
   const isSameFile = claim.file === id;
-  if (isSameSpace) {
-    const isAlive = owner.pid !== self.pid && options.isAlive(owner.pid, owner.started);
-    if (isAlive === false) return false;
-    if (isAlive && isSameFile) return true;
-  }
+  // An earlier process had the id of this one.
+  const isRunning = isAliveHere(owner, {
+    ...self,
+    isAlive: (...ids) => owner.pid !== self.pid && isAlive(...ids),
+  });
+  if (isRunning === false) return false;
+  if (isRunning && isSameFile) return true;
   // The device number of a network file system may differ between machines.
   if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(id)) return true;
   // The file may be a copy, or the owner may be in another container.

@@ -319,7 +319,7 @@ describe('history: the runs that are listed', () => {
     expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
   });
 
-  test('a batch whose process is dead is stopped at once; that of another machine or boot is not looked for', async () => {
+  test('a batch whose process is dead is stopped at once; that of another boot, or of another machine without boots, is not looked for', async () => {
     const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
     utimesSync(results, 0, NOW / 1_000);
     const owner = { host: 'here', pid: 4711, space: 'boot', started: '9' };
@@ -334,7 +334,7 @@ describe('history: the runs that are listed', () => {
     for (const file of [{ results }, { results: undefined }]) {
       expect(await statusWith(false, {}, file)).toBe('STOPPED');
       for (const isAlive of [true, undefined]) expect(await statusWith(isAlive, {}, file)).toBe('RUNNING');
-      for (const other of [{ host: 'there' }, { space: 'another boot' }])
+      for (const other of [{ space: 'another boot' }, { space: '', host: 'there' }])
         expect(await statusWith(false, other, file)).toBe('RUNNING');
     }
   });

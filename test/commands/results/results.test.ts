@@ -1,8 +1,8 @@
 /** `wfr results`: the summary of a results file, and its reports. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startBatchService } from '../../helpers/batch.js';
+import { appendClaim, startBatchService } from '../../helpers/batch.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 import { aRun } from '../../helpers/service.js';
@@ -228,6 +228,23 @@ test('results: the rejected run of a file of --once is sent again without a flag
   const { stdout } = await runCli(['results', 'my.once'], { cwd });
   expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
 });
+
+test.each([
+  { isAlive: true, exitCode: 8, next: /^wfr batch is running \(process 4242\): rows that .* responses\.$/ },
+  { isAlive: false, exitCode: 6, next: /^The total .*\nFor each unknown row, .*\n(.*\n)*To continue, run .*$/ },
+])(
+  'results: while the process of the batch is alive ($isAlive), no row is to be sent again, and it exits $exitCode',
+  async ({ isAlive, exitCode, next }) => {
+    const lines = '{"event":"intent","row":1,"label":"rows.csv:1"}\n{"event":"sent","row":1}\n';
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}{"event":"present","rows":[[1,2]]}\n${lines}` });
+    appendClaim(join(cwd, 'out.jsonl'), {});
+    const result = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => isAlive } });
+    expect(result.exitCode).toBe(exitCode);
+    expect(result.stdout.split('\n\n')[1]?.trimEnd()).toMatch(next);
+    appendFileSync(join(cwd, 'out.jsonl'), '{"event":"close","by":"0badcafe"}\n');
+    expect((await runCli(['results', 'out.jsonl'], { cwd })).exitCode).toBe(6);
+  },
+);
 
 test('results: the beginning of the id of a run is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
