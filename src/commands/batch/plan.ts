@@ -1,11 +1,9 @@
 /** Validates the command line of a batch, before anything is sent. */
 
 import { join } from 'node:path';
-import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
-import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
   resolveTriggerSettings,
@@ -20,10 +18,11 @@ import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import type { PresentationFlags } from '../../view/presentation.js';
 import type { DocumentFlags, ReportFlags } from '../shared/output-flags.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
+import { sessionSteps } from '../shared/session-steps.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
@@ -66,9 +65,7 @@ export async function planBatch(
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
-    presentation: () => decidePresentation(flags, context),
     triggerSettings: () => resolveTriggerSettings(sources),
-    credentials: () => loadCredentials(sources),
     defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
     rate: () => parseRate(flags.rate ?? '10'),
@@ -89,7 +86,7 @@ export async function planBatch(
       if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
     },
     source: () => openTable({ patterns, files }, flags, context, interruption.signal),
-    settings: () => resolveServiceSettings(sources),
+    ...sessionSteps(sources),
   });
   const { workflowId, defaults, shard } = checked;
   const validateFiles = async () => {

@@ -1,10 +1,8 @@
 /** The plan of `wfr run`: everything it needs, and what --once decides, validated before anything is sent. */
 import { basename } from 'node:path';
-import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
-import { resolveServiceSettings } from '../../config/service.js';
 import { findDeclaredWorkflow, resolveTriggerSettings, resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
@@ -13,7 +11,6 @@ import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { decidePresentation } from '../../view/presentation.js';
 import {
   OUTPUT_FORMATS,
   type OutputFormat,
@@ -23,6 +20,7 @@ import {
 } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
 import { namedFile, type RequestedReports, reportFiles } from '../shared/reports.js';
+import { sessionSteps } from '../shared/session-steps.js';
 
 export interface RunFlags extends ShowFlags {
   input?: string[];
@@ -66,14 +64,12 @@ export async function planRun(
     format: () => parseRunFormat(flags),
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),
-    presentation: () => decidePresentation(flags, context),
     documents: () => openDocuments(flags, context),
     triggerSettings: () => resolveTriggerSettings(sources),
-    credentials: () => loadCredentials(sources),
     reports: () => reports.open(),
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
-    settings: () => resolveServiceSettings(sources),
+    ...sessionSteps(sources),
   });
   const files = [
     ...namedFile(`--once ${flags.once}`, flags.once, context),

@@ -1,8 +1,6 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
-import { loadCredentials } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
 import type { ServiceSources } from '../../config/resolve-setting.js';
-import { resolveServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, throwProblems } from '../../errors.js';
 import {
@@ -15,9 +13,9 @@ import {
   type PastRun,
 } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { decidePresentation } from '../../view/presentation.js';
 import type { ListedRun } from '../../view/table.js';
 import { OUTPUT_FORMATS, parseFormat, parseGet, type ShowFlags } from './output-flags.js';
+import { sessionSteps } from './session-steps.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
 function parseRunIds(raw: readonly string[]): string[] {
@@ -38,9 +36,7 @@ export async function planRuns<Flags extends ShowFlags>(
     ids: () => parseRunIds(rawIds),
     format: () => parseFormat(flags, OUTPUT_FORMATS),
     pointer: () => parseGet(flags, new Set(rawIds).size > 1),
-    presentation: () => decidePresentation(flags, context),
-    credentials: () => loadCredentials(sources),
-    settings: () => resolveServiceSettings(sources),
+    ...sessionSteps(sources),
   });
   const history = openHistory(context);
   const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
