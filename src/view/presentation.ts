@@ -9,6 +9,8 @@ export interface PresentationFlags {
   quiet?: boolean;
   verbose?: boolean;
   color?: string;
+  output?: string;
+  results?: string;
 }
 
 export type Presentation = ReturnType<typeof decidePresentation>;
@@ -16,14 +18,17 @@ export type Presentation = ReturnType<typeof decidePresentation>;
 export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
-export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
-  const { color, quiet = false, verbose = false } = flags;
+export function decidePresentation(flags: PresentationFlags, { env, stdout, stderr, errorsAsData }: Context) {
+  const { color, output = '', results, quiet = false, verbose = false } = flags;
   if (color !== undefined && !COLOR_CHOICES.includes(color)) {
     throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
   }
   const isCi = isInCi(env);
+  const isPiped = !stdout.isTerminal && !stdout.isFile;
+  // A live line would erase what the next program of a pipe prints of runs that have ended.
+  const mayMix = isPiped && (['id', 'jsonl'].includes(output) || results === '-');
   // ora loops forever on a terminal of 0 columns.
-  const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
+  const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {
     quiet,
     verbose: verbose && !quiet,

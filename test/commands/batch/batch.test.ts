@@ -755,6 +755,15 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
 
+  test('batch --results - in a pipe: no live line erases what the next program prints', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', '-'];
+    const { stderr } = await wfr(args, { cwd, terminal: 80, env: { TERM: 'xterm' } });
+    expect(stderr).toMatch(/^20.*Z rows\.jsonl:\d {2}finished {2}run-\d\n/);
+    expect(stderr).not.toContain('\u001b[?2026h');
+  });
+
   test('batch: a reason in wide characters is wrapped to the columns that they take', async () => {
     const message = `${'合計が 一致 '.repeat(6)}end`;
     const { wfr } = await startBatchService(async (request, reply) => {

@@ -231,7 +231,11 @@ test('results: the rejected run of a file of --once is sent again without a flag
 
 test.each([
   { isAlive: true, exitCode: 8, next: /^wfr batch is running \(process 4242\): rows that .* responses\.$/ },
-  { isAlive: false, exitCode: 6, next: /^The total .*\nFor each unknown row, .*\n(.*\n)*To continue, run .*$/ },
+  {
+    isAlive: false,
+    exitCode: 6,
+    next: /^The total .*\nFor each unknown row, .*\n(.*\n)*To continue, run .*$/,
+  },
 ])(
   'results: while the process of the batch is alive ($isAlive), no row is to be sent again, and it exits $exitCode',
   async ({ isAlive, exitCode, next }) => {

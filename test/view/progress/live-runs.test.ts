@@ -160,6 +160,17 @@ describe('the live table of several runs', () => {
     expect(shown[0]?.[2]).toMatch(/^ {2}b /);
   });
 
+  test.each(['id', 'jsonl'])(
+    'with -o %s in a pipe, whose reader may print lines between, there is a line for each change instead',
+    async (output) => {
+      const { stderr } = await watch([...IDS, '-o', output]);
+      expect(frames(stderr)).toEqual([]);
+      expect(stderr).toContain('Z order-1  RUNNING  1 of 4 steps\n');
+      const direct = await watch([...IDS, '-o', output], { stdoutTerminal: 100 });
+      expect(frames(direct.stderr)).not.toEqual([]);
+    },
+  );
+
   test('a status has a color', async () => {
     const { stderr } = await watch(IDS, { env: { NO_COLOR: '' } });
     expect(stderr).toContain('\u001b[33mRUNNING\u001b[39m');
