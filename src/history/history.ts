@@ -38,7 +38,7 @@ export interface PastRun {
   batch?: string;
   /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
-  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs or had a limit. */
+  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
   command?: string | undefined;
   /** Of a batch, the process of its last command. */
   owner?: Omit<Context['self'], 'isAlive'>;

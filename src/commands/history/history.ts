@@ -82,7 +82,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     const batch = runs.find(({ results }) => results !== undefined);
     if (batch !== undefined)
       notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
-    const stopped = runs.find((run) => isBatch(run) && run.status === 'STOPPED');
+    const stopped = runs.find(
+      ({ rows, status }) => rows && status !== 'RUNNING' && (status === 'STOPPED' || rows.waiting),
+    );
     // Without its results file, the command would trigger all runs again.
     if (stopped?.results && (await statOf(stopped.results))) {
       const text = `To continue ${shorten(stopped.id)}`;

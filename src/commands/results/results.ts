@@ -240,7 +240,15 @@ function summaryOf(
   const notes = writer ? [runs] : total === undefined ? [ended] : [];
   const known = total && total - missing;
   const same = `the ${name} command`;
-  const all = summarize(rows, { total: known, notes, isOnce, command, same, isLimited, results });
+  const all = summarize(rows, {
+    total: known,
+    notes,
+    isOnce,
+    command,
+    same,
+    isLimited: isLimited && !command,
+    results,
+  });
   const summary = writer ? { ...all, next: [] } : all;
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;

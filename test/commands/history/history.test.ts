@@ -163,7 +163,7 @@ describe('history: recording and listing runs', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
 
-  test('history: a stopped batch has the command that continues it, in any folder, unless that may have inputs or had a limit', async () => {
+  test('history: a stopped batch has the command that continues it, in any folder and with its limit, unless it may have inputs', async () => {
     const { env, clock, cwd, batch } = await startHistoryBatch();
     const next = async (folder = cwd) => {
       const { stderr } = await runCli(['history'], { env, clock, cwd: folder });
@@ -177,13 +177,13 @@ describe('history: recording and listing runs', () => {
     expect(await next(other)).toBe(`To continue <id>: cd ${cwd} && ${command}`);
     await batch('--results', 'a.jsonl');
     expect(await next()).toBeUndefined();
-    for (const flags of [
-      [...first, '-i', 'note=Initrode'],
-      ['--limit', '1'],
-    ]) {
-      await batch('--results', `${flags.length}.jsonl`, ...flags);
-      expect(await next()).toBe('To continue <id>, run its command again.');
-    }
+    await batch('--results', 'b.jsonl', '--limit', '1');
+    const limited = `wfr batch ${FAILING} --rows rows.csv --results b.jsonl --limit 1`;
+    expect(await next()).toBe(`To continue <id>: ${limited}`);
+    const { stdout } = await runCli(['results', 'b.jsonl'], { env, clock, cwd });
+    expect(stdout).toContain(`\nTo continue: ${limited}\n`);
+    await batch('--results', 'c.jsonl', ...first, '-i', 'note=Initrode');
+    expect(await next()).toBe('To continue <id>, run its command again.');
   });
 
   test('results: the command that continues is that of the batch, in any folder, unless its file was moved or replaced', async () => {

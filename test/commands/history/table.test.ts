@@ -319,6 +319,16 @@ describe('history: the runs that are listed', () => {
     expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
   });
 
+  test('a batch that stopped for unknown rows is continued, too, if rows wait', async () => {
+    const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
+    const nextOf = async (waiting: number) => {
+      const rows = { unknown: 1, ...(waiting > 0 && { waiting }) };
+      return (await past([{ ...BATCH, results, rows, ended: '2026-01-02T03:04:05Z' }]).history()).stderr;
+    };
+    expect(await nextOf(1)).toContain('To continue e0fa8c1e');
+    expect(await nextOf(0)).not.toContain('To continue');
+  });
+
   test('a batch whose process is dead is stopped at once; that of another boot, or of another machine without boots, is not looked for', async () => {
     const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
     utimesSync(results, 0, NOW / 1_000);
