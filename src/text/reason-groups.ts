@@ -39,18 +39,20 @@ export class ReasonGroups<Member> {
   /** `maxFirst`: how many members each group lists. */
   constructor(private readonly maxFirst = 4) {}
 
-  /** Counts a member, and returns the id of its group. */
-  add(reason: Reason, member: Member): number {
+  /** Counts so many members, of which one is given, and returns the id of their group. */
+  add(reason: Reason, member: Member, members = 1): number {
     const { outcome, step, message } = reason;
     const pieces = piecesOf(message);
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
-    if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member);
+    if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS)
+      return this.add(OTHERS, member, members);
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
-    if (++group.count > 1 && group.first.length < this.maxFirst) group.first.push(member);
+    group.count += members;
+    if (known !== undefined && group.first.length < this.maxFirst) group.first.push(member);
     return group.id;
   }
 

@@ -246,12 +246,11 @@ const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
 
-/** Rows that did not succeed for the same reason, with the label and the reason of the first. */
+/** A row that did not succeed, sanitized. */
 interface Problem {
   word: string;
-  reason: string;
-  count: number;
   label: string;
+  reason: string;
 }
 
 export type BatchProgress = ReturnType<typeof showBatch>;
@@ -262,9 +261,7 @@ export function showBatch(
   counts: () => BatchCounts,
 ) {
   const began = clock.monotonic();
-  const reasons = new ReasonGroups();
-  /** By the id of their reason. */
-  const problems = new Map<number, Problem>();
+  const problems = new ReasonGroups<Problem>();
   /** How many rows run at once: a wave, as they may also end at once. */
   let wave = 1;
   /** How many runs had ended when the end was last estimated. */
@@ -310,12 +307,12 @@ export function showBatch(
 
   const below = (width: number): readonly string[] => {
     const order = [...WORDS.keys()];
-    const shown = [...problems.values()]
-      .sort((a, b) => b.count - a.count)
+    const groups = problems.bySize();
+    const shown = groups
       .slice(0, MAX_REASONS)
-      .sort((a, b) => order.indexOf(a.word) - order.indexOf(b.word));
-    const others = problems.size - shown.length;
-    const texts = shown.map(({ word, reason, count, label }) => {
+      .sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+    const others = groups.length - shown.length;
+    const texts = shown.map(({ count, first: [{ word, label, reason }] }) => {
       const head = wordPaint(word, style)(countText(count, word));
       return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
     });
@@ -328,10 +325,9 @@ export function showBatch(
     /** So many rows, one of them with this label, did not succeed, and will not without the user. */
     problem({ label, state, reason: text }: Omit<EndedRow, 'id'>, rows = 1): void {
       const [word, reason] = [wordOf(state), lineOf(text)];
-      const group = reasons.add({ outcome: word, step: '', message: reason }, undefined);
       // The command names the table.
-      const problem = problems.get(group) ?? { word, reason, count: 0, label: sanitize(withoutTable(label)) };
-      problems.set(group, { ...problem, count: problem.count + rows });
+      const problem = { word, label: sanitize(withoutTable(label)), reason };
+      problems.add({ outcome: word, step: '', message: reason }, problem, rows);
     },
 
     rowDone({ label, state, id, reason }: EndedRow): void {
