@@ -13,7 +13,7 @@ import {
 } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatElapsed, pluralize } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatElapsed, parseTime, pluralize } from '../../text/quantity.js';
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
@@ -89,9 +89,6 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   let upload: (Upload & { started: number }) | undefined;
 
   const line = (now: number, bar: DrawBar): Line => {
-    const elapsed = wholeSeconds(now - began);
-    // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
-    const room = now - began < 60_000 ? 0 : ELAPSED;
     if (upload !== undefined) return uploadLine(upload, now, bar);
     const rows = [...rowsById.values()];
     if (rows.length > 1) {
@@ -100,22 +97,24 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       return [
         [[bar(done / rows.length), 1]],
         [[`${done}/${rows.length} runs`, 0]],
-        [[elapsed, 0]],
+        [[wholeSeconds(now - began), 0]],
         counts.map(([status, count]) => [`${count} ${status}`, 0, 0, statusPaint(status, style)]),
       ];
     }
     const [row = UNSEEN] = rows;
     const { run } = row;
-    if (run === undefined) return [[[message, 0]], [[elapsed, 1]]];
+    // The end of a run that others triggered has its time since then, too.
+    const age = runs.length > 0 && clock.now() - parseTime(run?.createdAt ?? '');
+    const elapsed = Math.max(now - began, Number(age) || 0);
+    // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
+    const time: Part = [wholeSeconds(elapsed), 1, elapsed < 60_000 ? 0 : ELAPSED];
+    if (run === undefined) return [[[message, 0]], [time]];
     const steps = countSteps(run);
     return [
       [[statusText(run), 0, 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
       [[bar(steps && steps.done / steps.total), 3]],
-      [
-        [elapsed, 1, room],
-        [estimateText(timeLeftOf(row, now)), 4],
-      ],
+      [time, [estimateText(timeLeftOf(row, now)), 4]],
     ];
   };
 

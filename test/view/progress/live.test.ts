@@ -340,6 +340,20 @@ describe('live line', () => {
     expect(batchText(counts, 12_000, width).split('\n')).toEqual(lines);
   });
 
+  test('live line: the time of a run that is watched is that since it was triggered, as in its last line', async () => {
+    let polls = 0;
+    const { baseUrl } = await scriptedService((_request, reply) =>
+      reply.send(200, { ...(polls++ > 2 ? aFinishedRun() : aRun()), createdAt: '2026-01-02T03:03:40Z' }),
+    );
+    const { stderr } = await runCli(['watch', 'run-1'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+    });
+    const [first, second = ''] = frames(stderr);
+    expect([first, second]).toEqual(['Connecting  1s', expect.stringMatching(/^RUNNING .* {2}25s$/)]);
+    expect(stderr).toMatch(/Finished: run run-1, 4 of 4 steps in 3\ds, /);
+  });
+
   test('live line: counts the runs in progress, also after one has ended', async () => {
     let looks = 0;
     const service = await scriptedService((request, reply) => {
