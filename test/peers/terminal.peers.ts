@@ -70,6 +70,8 @@ describe('terminal', () => {
 
   test('terminal: resizing keeps one live line and all earlier messages', async () => {
     const { screen, runs } = await terminal(80);
+    const createdAt = new Date().toISOString();
+    runs['run-1'] = aRun({ createdAt });
     screen.typeLine('clear; echo before; wfr watch run-1 --interval 50ms');
     await screen.waitFor(/RUNNING.*░/);
     const whole = /4 steps {2}█+░+ {2}\d+s/;
@@ -86,12 +88,12 @@ describe('terminal', () => {
       await screen.waitFor(drawn);
     }
     expect(screen.text()).toMatch(/^(before\n)?. RUNNING.*$/);
-    runs['run-1'] = aFinishedRun();
+    runs['run-1'] = { ...aFinishedRun(), createdAt };
     await screen.waitFor(/\$$/);
     // Lines that do not fit a narrower terminal scroll off its top.
     expect(screen.scrollback()).toMatch(/^before$/m);
     expect(screen.text()).toMatch(
-      /^(before\n)?{\n {2}"total": 1\n}\nFinished: run run-1, 4 of 4 steps in \d+d \d+h, version\s+v1\n\$$/,
+      /^(before\n)?{\n {2}"total": 1\n}\nFinished: run run-1, 4 of 4 steps in \d.*s, version\s+v1\n\$$/,
     );
   });
 
