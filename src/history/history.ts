@@ -220,8 +220,9 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
   return runs;
 }
 
-/** A base URL has no space. */
-const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseUrl} ${id}`;
+/** A base URL has no space. A batch may be continued at another service. */
+const keyOf = ({ baseUrl, id, rows }: { baseUrl?: unknown; id?: unknown; rows?: unknown }) =>
+  `${rows ? '' : baseUrl} ${id}`;
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;

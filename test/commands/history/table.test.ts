@@ -319,6 +319,14 @@ describe('history: the runs that are listed', () => {
     expect((await past([onStdout]).list())[1]).toContain('e0fa8c1e  RUNNING  ');
   });
 
+  test('a batch that was continued at another service is listed once, as it was left there', async () => {
+    const ended = { ...BATCH, rows: { finished: 2 }, ended: '2026-01-02T03:04:05Z' };
+    const { list } = past([{ ...BATCH, baseUrl: 'https://other.example/' }, ended]);
+    expect((await list()).filter((line) => line.includes('e0fa8c1e'))).toEqual([
+      expect.stringContaining('FINISHED'),
+    ]);
+  });
+
   test('a batch that stopped for unknown rows is continued, too, if rows wait', async () => {
     const results = join(folderWith({ 'rows.jsonl': '' }), 'rows.jsonl');
     const nextOf = async (waiting: number) => {
