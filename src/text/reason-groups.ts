@@ -83,7 +83,8 @@ const NO_END = String.raw`[^\s"'<>()[\]{},;|=@]`;
 /** Matches what may differ within a group: paths, names of files, hexadecimal ids, and numbers. */
 const VALUE = new RegExp(
   `(${[
-    // A path, but no media type.
+    // The path of an input, which may have spaces, and any other one, but no media type.
+    `(?<=@:?=?)(?![:=]).{1,300}?(?=: )`,
     String.raw`(?<!${NO_END})(?!(?:application|audio|font|image|model|text|video)/)(?=${NO_END}*[\\/])${NO_END}*[^\s"'<>()[\]{},;|=@.:]`,
     String.raw`(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]+\.[a-z][a-z\d]{1,4}(?![\p{L}\p{N}_.])`,
     String.raw`\b(?=[a-f-]{0,64}\d)[\da-f]{8}[\da-f-]*\b`,
