@@ -19,14 +19,14 @@ export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stdout, stderr, errorsAsData }: Context) {
-  const { color, output = '', results, quiet = false, verbose = false } = flags;
+  const { color, output, results, quiet = false, verbose = false } = flags;
   if (color !== undefined && !COLOR_CHOICES.includes(color)) {
     throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
   }
   const isCi = isInCi(env);
   const isPiped = !stdout.isTerminal && !stdout.isFile;
   // A live line would erase what the next program of a pipe prints of runs that have ended.
-  const mayMix = isPiped && (['id', 'jsonl'].includes(output) || results === '-');
+  const mayMix = isPiped && (output === 'id' || output === 'jsonl' || results === '-');
   // ora loops forever on a terminal of 0 columns.
   const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {

@@ -235,7 +235,7 @@ function summaryOf(
   const { rows, total, missing, period, header, isLimited } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
-  const runs = `${name} is running (process ${writer?.pid}): rows that it has sent are unknown until their responses.`;
+  const runs = `${name} is running (process ${writer?.pid}): unknown rows await responses.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
   const notes = writer ? [runs] : total === undefined ? [ended] : [];
   const known = total && total - missing;

@@ -91,11 +91,12 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : `To continue${also}`;
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
-    has('held') && ['To send a new run for each held row', '--send-changed'],
+    has('held') && [`To run held${corrected && ' and corrected'} rows`, '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
     isOpen
       ? [continuing, '']
-      : corrected !== '' && [
+      : corrected !== '' &&
+        !has('held') && [
           `Once the ${corrected} rows are corrected${sendsChanged ? ', to send all changed rows' : ''}`,
           sendsChanged ? '--send-changed' : '',
         ],

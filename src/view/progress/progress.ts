@@ -240,7 +240,7 @@ export interface EndedRow {
   reason: string;
 }
 
-/** Reasons why rows did not succeed that are shown, the most frequent in the order of their words; the closing block has all. */
+/** Reasons why rows did not succeed that are shown, in the order of their words; the closing block has more. */
 const MAX_REASONS = 5;
 /** Columns of a reason that are shown. */
 const MAX_REASON = 100;
@@ -306,10 +306,8 @@ export function showBatch(
 
   const below = (width: number): readonly string[] => {
     const order = [...WORDS.keys()];
-    const groups = problems.bySize();
-    const shown = groups
-      .slice(0, MAX_REASONS)
-      .sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+    const groups = problems.bySize().sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+    const shown = groups.slice(0, MAX_REASONS);
     const others = groups.length - shown.length;
     const texts = shown.map(({ count, first: [{ word, label, reason }] }) => {
       const head = wordPaint(word, style)(countText(count, word));

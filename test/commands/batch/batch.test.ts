@@ -166,6 +166,17 @@ describe('batch: rows and tables', () => {
     );
   });
 
+  test('batch: a path with spaces that an invalid row names is listed as a whole', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({
+      'rows.csv': 'd@,n@:=\nscans/A May 1.pdf,\nscans/B June 22.pdf,\n,my data.json\n',
+    });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd });
+    expect(stderr).toContain(
+      '  2 invalid: d@…: no such file (ENOENT)\n    rows.csv:2 (scans/A May 1.pdf), 3 (scans/B June 22.pdf)\n',
+    );
+  });
+
   test('batch: in 40 columns, no line of an invalid row that names a long path is wider than the window', async () => {
     const { wfr } = await startBatchService();
     const rows = [1, 2].map((number) => `a-folder/some-scans-${number}.pdf\n`);
@@ -820,6 +831,22 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     },
   );
 
+  test('batch: the reason of a failed run is shown before those of more rejected rows', async () => {
+    const error = { step: 'Check', message: 'too low' };
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { n } = JSON.parse((await request.body()).toString()).inputs;
+      if (n < 7) return reply.send(422, { message: 'abcdef'[n - 1] });
+      reply.send(201, aRun(n === 7 ? { id: 'run-7', status: 'FAILED', error } : { id: 'run-8' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
+    const env = { TERM: 'xterm', NO_COLOR: '1' };
+    const flags = ['--concurrency', '1', '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr([...BATCH_ARGS, ...flags], { cwd, terminal: 80, env });
+    const last = stderr.slice(stderr.lastIndexOf('7/8'));
+    expect(last).toMatch(/7\/8.*\n.*6 rejected, 1 running.*\n.*1 failed, line 7: Check: too low/);
+    expect(last).toContain('2 more reasons');
+  });
+
   test.each([
     { flags: [], shown: ['2 failed, such as line 1', '3 failed, such as line 1'] },
     {
@@ -925,6 +952,10 @@ To run unchanged failed and rejected rows again: wfr ${args.join(' ')} --retry-f
 Once the failed, rejected and invalid rows are corrected, to send all changed rows, add --send-changed to the wfr batch command.
 To run unchanged failed and rejected rows again, add --retry-failed to the wfr batch command.
 `);
+    writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
+    const held = (await wfr(args, { cwd })).stderr;
+    expect(held).toContain(`\nTo run held and corrected rows: wfr ${args.join(' ')} --send-changed\n`);
+    expect(held).not.toContain('Once the');
     writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
     const again = [...args, '--send-changed'];
     expect((await wfr(again, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');

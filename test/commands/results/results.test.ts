@@ -230,7 +230,11 @@ test('results: the rejected run of a file of --once is sent again without a flag
 });
 
 test.each([
-  { isAlive: true, exitCode: 8, next: /^wfr batch is running \(process 4242\): rows that .* responses\.$/ },
+  {
+    isAlive: true,
+    exitCode: 8,
+    next: /^wfr batch is running \(process 4242\): unknown rows await responses\.$/,
+  },
   {
     isAlive: false,
     exitCode: 6,
