@@ -52,9 +52,10 @@ export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
 /** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
 export function continuation({ command }: PastRun, context: Context) {
   const text = command && sanitize(command.replace(inFolder('', context), ''));
-  // What follows are files.
-  if (!text || text.includes(' -- ')) return undefined;
-  return (...flags: string[]) => [text, ...flags].join(' ');
+  if (!text) return undefined;
+  // What follows -- are files.
+  return (...flags: string[]) =>
+    flags.length > 0 && text.includes(' -- ') ? undefined : [text, ...flags].join(' ');
 }
 
 /** More or longer texts could make a record too long for one atomic write. */
@@ -129,9 +130,11 @@ export function openHistory(context: Context) {
      */
     flush: () => inTime(writes, HISTORY_TIMEOUT),
 
+    readSoon,
+
     /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
     async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
-      const known = await inTime(readAll(), []);
+      const known = await readSoon();
       return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
     },
 
@@ -146,6 +149,11 @@ export function openHistory(context: Context) {
       return known?.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
   };
+
+  /** Returns what readAll does; nothing if the disk does not respond in time. */
+  function readSoon(): Promise<readonly PastRun[]> {
+    return inTime(readAll(), []);
+  }
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */
   async function inTime<T>(work: Promise<T>, late: T): Promise<T> {

@@ -9,7 +9,7 @@ export interface Reason {
   message: string;
 }
 
-export interface ReasonGroup<Member> extends Reason {
+export interface ReasonGroup<Member> extends Omit<Reason, 'message'> {
   /** As `add` returns it. */
   id: number;
   /** Of the message, as piecesOf returns them, with `…` where they differ within the group. */
@@ -28,7 +28,7 @@ const DIFFERENCE = '…';
 /** The reason of the members beyond the limit of groups. */
 const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
 
-interface Group<Member> extends Omit<ReasonGroup<Member>, 'message'> {
+interface Group<Member> extends ReasonGroup<Member> {
   first: [Member, ...Member[]];
 }
 
@@ -58,9 +58,7 @@ export class ReasonGroups<Member> {
 
   /** Returns the groups, the largest first. */
   bySize(): ReasonGroup<Member>[] {
-    return [...this.#groups.values()]
-      .sort((a, b) => b.count - a.count)
-      .map((group) => ({ ...group, message: group.pieces.join('') }));
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count);
   }
 }
 

@@ -26,7 +26,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stdout, stde
   const isCi = isInCi(env);
   const isPiped = !stdout.isTerminal && !stdout.isFile;
   // A live line would erase what the next program of a pipe prints of runs that have ended.
-  const mayMix = isPiped && (output === 'id' || output === 'jsonl' || results === '-');
+  const mayMix = isPiped && (output === 'jsonl' || results === '-');
   // ora loops forever on a terminal of 0 columns.
   const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {

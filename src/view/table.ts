@@ -101,11 +101,17 @@ const lineWidth = (widths: readonly number[]) =>
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
 export function cutText(text: string, width: number, atStart = false): string {
   if (textWidth(text) <= width) return text;
-  const segments = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
-  const join = (kept: readonly string[]) => (atStart ? `…${kept.join('')}` : `${kept.join('')}…`);
-  while (segments.length > 0 && textWidth(join(segments)) > width)
-    atStart ? segments.shift() : segments.pop();
-  return join(segments);
+  const segments = [...new Intl.Segmenter().segment(text)];
+  let shown = '…';
+  let kept = '';
+  // Those that are kept are few, and the text may be long.
+  for (const { segment } of atStart ? segments.reverse() : segments) {
+    kept = atStart ? segment + kept : kept + segment;
+    const longer = atStart ? `…${kept}` : `${kept}…`;
+    if (textWidth(longer) > width) break;
+    shown = longer;
+  }
+  return shown;
 }
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */

@@ -13,7 +13,7 @@ import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
-import { inFolder, shellCommand, toArgs } from '../../text/shell-quote.js';
+import { inFolder, shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
@@ -134,7 +134,7 @@ async function sendRows(
     results: file?.path,
     owner: context.self,
     // Without --limit, it would send more than the user meant to.
-    command: command && inFolder(command(...toArgs({ limit: flags.limit })), context),
+    command: command && inFolder(command(...(flags.limit ? [`--limit ${flags.limit}`] : [])), context),
   };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;

@@ -141,7 +141,7 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
 
 /** Returns the command that continues the batch of the only file, with more flags; undefined if the history does not have it. */
 async function findCommand(files: readonly ResultsFile[], { header }: JoinedFiles, context: Context) {
-  const batch = (await openHistory(context).readAll()).find(
+  const batch = (await openHistory(context).readSoon()).find(
     // The command knows the file by its path, and would trigger all runs again without it.
     ({ id, results }) =>
       files.every(({ path }) => path === results) && id.replaceAll('-', '') === header?.rowSalt,
@@ -235,7 +235,7 @@ function summaryOf(
   const { rows, total, missing, period, header, isLimited } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
-  const runs = `${name} is running (process ${writer?.pid}): unknown rows await responses.`;
+  const runs = `${name} is running (process ${writer?.pid}): unknown rows may be answered.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
   const notes = writer ? [runs] : total === undefined ? [ended] : [];
   const known = total && total - missing;
@@ -244,9 +244,9 @@ function summaryOf(
     total: known,
     notes,
     isOnce,
-    command,
+    command: isLimited ? undefined : command,
     same,
-    isLimited: isLimited && !command,
+    isLimited,
     results,
   });
   const summary = writer ? { ...all, next: [] } : all;
@@ -263,6 +263,7 @@ function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles, wri
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
   else if ((total === undefined || rows.known < total) && !isComplete) exits.push(ExitCode.stillRunning);
+  const exit = exitOfRows(exits, rows);
   // A response may come yet.
-  return exitOfRows(exits, rows, writer && ['unknown']);
+  return writer && exit === ExitCode.unknownOutcome ? ExitCode.stillRunning : exit;
 }

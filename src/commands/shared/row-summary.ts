@@ -18,7 +18,7 @@ export interface SummaryFacts {
   /** Whether it is the run of `run --once`. */
   isOnce?: boolean;
   /** Returns the command that continues with these flags, where it can be printed in full. */
-  command?: ((...flags: string[]) => string) | undefined;
+  command?: ((...flags: string[]) => string | undefined) | undefined;
   /** What continues with the rows, in words, such as "the same command", and what to change in it to run it again. */
   same: string;
   change?: string;
@@ -78,13 +78,9 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
       .filter((state) => isIncluded(state) && has(state))
       .map(wordOf)
       .reverse()
-      .join(', ')
-      .replace(/, (\w+)$/, ' and $1');
-  // Corrected, these are new rows; a failed one would be held.
-  const sendsChanged = has('failed') && !isOnce && !isOpen && !has('held');
-  const corrected = words(
-    (state) => state === 'rejected' || state === 'invalid' || (state === 'failed' && sendsChanged),
-  );
+      .join(' and ');
+  // Corrected, these are new rows; a failed one is held.
+  const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const also = corrected === '' ? '' : `, also once the ${corrected} rows are corrected`;
@@ -95,11 +91,14 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     has('lost') && ['For each lost row, check the base URL and the service.'],
     isOpen
       ? [continuing, '']
-      : corrected !== '' &&
-        !has('held') && [
-          `Once the ${corrected} rows are corrected${sendsChanged ? ', to send all changed rows' : ''}`,
-          sendsChanged ? '--send-changed' : '',
-        ],
+      : corrected !== '' && !has('held') && [`Once the ${corrected} rows are corrected`, ''],
+    has('failed') &&
+      !isOnce &&
+      !isOpen &&
+      !has('held') && [
+        `Once the failed rows are corrected${corrected && ', too'}, to send all changed rows`,
+        '--send-changed',
+      ],
     // Rows that are open may still fail: all of them are for the command after that.
     retried !== '' &&
       (!isContinued || has('rejected')) && [`To run unchanged ${retried} rows again`, '--retry-failed'],

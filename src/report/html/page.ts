@@ -222,12 +222,12 @@ ${groups.map(renderGroup)}</ul>
 </section>`;
 }
 
-function renderGroup({ id, count, outcome, first, step, message }: ReasonGroup<Entry>): Markup {
+function renderGroup({ id, count, outcome, first, step, pieces }: ReasonGroup<Entry>): Markup {
   const { tone } = first[0].outcome;
   const links = first.map(
     ({ number, label, id: run, workflow }) =>
       markup`<a href="#run-${number}">${label || shortId(run || workflow) || number}</a> `,
   );
-  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${message}</div><p class="note">${links}${count > first.length ? `and ${formatCount(count - first.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
+  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${pieces.join('')}</div><p class="note">${links}${count > first.length ? `and ${formatCount(count - first.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
 `;
 }

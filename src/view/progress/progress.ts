@@ -260,7 +260,7 @@ export function showBatch(
   counts: () => BatchCounts,
 ) {
   const began = clock.monotonic();
-  const problems = new ReasonGroups<Problem>();
+  const problems = new ReasonGroups<Problem>(1);
   /** How many rows run at once: a wave, as they may also end at once. */
   let wave = 1;
   /** How many runs had ended when the end was last estimated. */

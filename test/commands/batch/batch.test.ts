@@ -760,7 +760,8 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
-Once the failed and rejected rows are corrected, to send all changed rows: ${command} --send-changed
+Once the rejected rows are corrected: ${command}
+Once the failed rows are corrected, too, to send all changed rows: ${command} --send-changed
 To run unchanged failed and rejected rows again: ${command} --retry-failed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
@@ -830,6 +831,20 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       expect(block.filter((line) => line.length > columns && !line.startsWith('  wfr '))).toEqual([]);
     },
   );
+
+  test('batch: a message of 60,000 characters is cut in the live lines without delaying the batch', async () => {
+    const message = 'Too low. '.repeat(7_000).slice(0, 60_000);
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { n } = JSON.parse((await request.body()).toString()).inputs;
+      if (n < 3) return reply.send(422, { message });
+      reply.send(201, aRun({ id: 'run-3', status: 'PENDING' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = [...BATCH_ARGS, '--concurrency', '1', '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr(args, { cwd, terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } });
+    expect(stderr).toMatch(/2 rejected, such as line 1: 422: Too low\. Too low\./);
+    expect(stderr).toContain('3 rows: 1 finished, 2 rejected; ');
+  });
 
   test('batch: the reason of a failed run is shown before those of more rejected rows', async () => {
     const error = { step: 'Check', message: 'too low' };
@@ -945,11 +960,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     ];
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
-Once the failed, rejected and invalid rows are corrected, to send all changed rows: wfr ${args.join(' ')} --send-changed
+Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
+Once the failed rows are corrected, too, to send all changed rows: wfr ${args.join(' ')} --send-changed
 To run unchanged failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
-Once the failed, rejected and invalid rows are corrected, to send all changed rows, add --send-changed to the wfr batch command.
+Once the rejected and invalid rows are corrected, run the wfr batch command again.
+Once the failed rows are corrected, too, to send all changed rows, add --send-changed to the wfr batch command.
 To run unchanged failed and rejected rows again, add --retry-failed to the wfr batch command.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');

@@ -177,11 +177,9 @@ describe('history: recording and listing runs', () => {
     expect(await next(other)).toBe(`To continue <id>: cd ${cwd} && ${command}`);
     await batch('--results', 'a.jsonl');
     expect(await next()).toBeUndefined();
-    await batch('--results', 'b.jsonl', '--limit', '1');
-    const limited = `wfr batch ${FAILING} --rows rows.csv --results b.jsonl --limit 1`;
+    await batch('--results', 'b.jsonl', '--concurrency', '1', '--limit', '1');
+    const limited = `wfr batch ${FAILING} --rows rows.csv --results b.jsonl --concurrency 1 --limit 1`;
     expect(await next()).toBe(`To continue <id>: ${limited}`);
-    const { stdout } = await runCli(['results', 'b.jsonl'], { env, clock, cwd });
-    expect(stdout).toContain(`\nTo continue: ${limited}\n`);
     await batch('--results', 'c.jsonl', ...first, '-i', 'note=Initrode');
     expect(await next()).toBe('To continue <id>, run its command again.');
   });
@@ -207,7 +205,7 @@ describe('history: recording and listing runs', () => {
       expect(await nextOf(file)).toMatch(/, add --retry-failed to the wfr batch command\.$/);
   });
 
-  test('history and results: a command that ends with files after -- is named in words, as no flag can follow it', async () => {
+  test('history and results: a command that ends with files after -- is printed, unless a flag would follow it', async () => {
     const { env, clock, wfr } = await startHistoryBatch();
     const cwd = folderWith({ '-a.pdf': '%PDF-1.7' });
     const run = (...args: string[]) => runCli(args, { env, clock, cwd });
@@ -223,8 +221,12 @@ describe('history: recording and listing runs', () => {
       '--',
       '-a.pdf',
     );
-    expect((await run('results', 'a.jsonl')).stdout).toContain('\nTo continue, run the wfr batch command');
-    expect((await wfr('history')).stderr).toMatch(/^To continue \S+, run its command again\.$/m);
+    expect((await run('results', 'a.jsonl')).stdout).toMatch(/\nTo continue: wfr batch .* -- -a\.pdf\n/);
+    expect((await wfr('history')).stderr).toMatch(/^To continue \S+: cd .* && wfr batch .* -- -a\.pdf$/m);
+    await run('batch', FAILING, '--each', 'customer', '--results', 'a.jsonl', '--', '-a.pdf');
+    expect((await run('results', 'a.jsonl')).stdout).toContain(
+      ', add --send-changed to the wfr batch command.',
+    );
   });
 
   test('history: a batch that was killed is stopped, although its results file has just changed', async () => {

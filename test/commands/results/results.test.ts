@@ -233,7 +233,7 @@ test.each([
   {
     isAlive: true,
     exitCode: 8,
-    next: /^wfr batch is running \(process 4242\): unknown rows await responses\.$/,
+    next: /^wfr batch is running \(process 4242\): unknown rows may be answered\.$/,
   },
   {
     isAlive: false,
@@ -249,6 +249,10 @@ test.each([
     const result = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => isAlive } });
     expect(result.exitCode).toBe(exitCode);
     expect(result.stdout.split('\n\n')[1]?.trimEnd()).toMatch(next);
+    // A batch that is continued knows its rows.
+    appendFileSync(join(cwd, 'out.jsonl'), '{"event":"table","rows":1}\n');
+    const known = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => isAlive } });
+    expect(known.exitCode).toBe(exitCode);
     appendFileSync(join(cwd, 'out.jsonl'), '{"event":"close","by":"0badcafe"}\n');
     expect((await runCli(['results', 'out.jsonl'], { cwd })).exitCode).toBe(6);
   },
