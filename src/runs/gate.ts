@@ -211,7 +211,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
       return { why: 'The service cannot be reached', hints };
     if (!failFast || exit === ExitCode.ok) return undefined;
     // The same command would stop at it again.
-    const ways = exit === ExitCode.usage ? ['Correct it, or continue without --fail-fast.'] : [];
+    const ways = exit === ExitCode.usage ? ['Correct it, or omit --fail-fast.'] : [];
     return { why: 'A row did not finish, and --fail-fast is set', hints: ways };
   }
 

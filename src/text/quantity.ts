@@ -49,10 +49,14 @@ const ZONE = /:\d\d.*(?:[+-]\d\d|z|gmt|ut|[ecmp][sd]t)/i;
 /** Characters; longer than any date. */
 const MAX_DATE_LENGTH = 100;
 
-/** Parses a date and time, which is UTC if it names no zone, as milliseconds since 1970; NaN for anything else. */
+/**
+ * Parses a date and time, which is UTC if it names no zone, as milliseconds since 1970; NaN for anything else, and before,
+ * as services write an unknown time as the year 1.
+ */
 export function parseTime(text: string): number {
   const time = text.trim().slice(0, MAX_DATE_LENGTH);
-  return Date.parse(ZONE.test(time) ? time : `${time}Z`);
+  const parsed = Date.parse(ZONE.test(time) ? time : `${time}Z`);
+  return parsed >= 0 ? parsed : Number.NaN;
 }
 
 /** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`, `2d 3h`. */

@@ -72,7 +72,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   for (const chunk of chunks) await stdout.write(chunk);
   const notes: NextStep[] = [];
   if (runs.length === 0 && !context.errorsAsData) {
-    const name = `--workflow ${flags.workflow}; expected a UUID, URL or name in the profile`;
+    const name = `--workflow ${flags.workflow}; expected a UUID, URL or configured name`;
     const asked = workflow && !isUuid(workflow) ? name : 'these flags';
     notes.push({ text: await emptyText(log, recorded.length, asked) });
   }

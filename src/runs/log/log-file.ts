@@ -42,8 +42,8 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
 }
 
 /**
- * Reads the effective events of a file, and returns its owner as decodeEvents does. Throws BatchFileError for an invalid line, or a file that is not regular, and the
- * system's error.
+ * Reads the effective events of a file, and returns its owner as decodeEvents does. Throws BatchFileError for an invalid line,
+ * or a file that is not regular, and the system's error.
  */
 export async function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void) {
   await assertRegularFile(path);

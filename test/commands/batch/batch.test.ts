@@ -346,7 +346,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"d":{"$document":"none.pdf"}}\n{"n":3}\n' });
     const { stderr } = await wfr([...BATCH_ARGS, '--fail-fast', '--concurrency', '1'], { cwd });
     expect(stderr).toContain(
-      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or continue without --fail-fast.\nTo continue, also once the invalid rows are corrected: ',
+      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue, also once the invalid rows are corrected: ',
     );
     expect(triggered).toEqual([]);
   });

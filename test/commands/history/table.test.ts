@@ -455,7 +455,7 @@ describe('history: the runs that are listed', () => {
     const { stderr, exitCode } = await history(['--workflow', 'slow\u001b'], { env });
     expect({ stderr, exitCode }).toEqual({
       stderr:
-        'No run in the history matches --workflow slow\\u001b; expected a UUID, URL or name in the profile.\n',
+        'No run in the history matches --workflow slow\\u001b; expected a UUID, URL or configured name.\n',
       exitCode: 0,
     });
     const data = await history(['--workflow', 'slow', '--json'], { env });

@@ -44,10 +44,12 @@ test('watch: what ends the watching is printed once, with how to continue, and n
 });
 
 test.each([
-  { status: 'RUNNING', facts: '4 of 4 steps in 7s' },
-  { status: 'FINISHED', facts: '4 of 4 steps' },
-])('watch: of a run that was $status at first, the last line has $facts', async ({ status, facts }) => {
-  const createdAt = '2026-01-02T03:04:00Z';
+  { status: 'RUNNING', createdAt: '2026-01-02T03:04:00Z', facts: '4 of 4 steps in 7s' },
+  { status: 'FINISHED', createdAt: '2026-01-02T03:04:00Z', facts: '4 of 4 steps' },
+  // As some services write an unknown time.
+  { status: 'RUNNING', createdAt: '0001-01-01T00:00:00Z', facts: '4 of 4 steps in 2s' },
+])('watch: of a run that was $status and created at $createdAt, the last line has $facts', async (run) => {
+  const { status, createdAt, facts } = run;
   const end = { ...aFinishedRun(), createdAt };
   const { stderr } = await watch(inTurn(showRun({ ...end, status }), showRun(end)));
   expect(stderr).toContain(`Z FINISHED  4 of 4 steps\nFinished: run run-1, ${facts}, version v1\n`);
