@@ -631,6 +631,16 @@ describe('history: a disk that does not respond', () => {
     },
   );
 
+  test('results: with a history that hangs, the command that continues is named in words', async () => {
+    hang();
+    const header =
+      '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+    const cwd = folderWith({ 'out.jsonl': `${header}{"event":"stopped","rows":2}\n` });
+    const env = { XDG_STATE_HOME: temporaryFolder() };
+    const { stdout } = await runCli(['results', 'out.jsonl'], { env, cwd, clock: new AutoAdvancingClock() });
+    expect(stdout).toContain('\nTo continue, run the wfr batch command again.\n');
+  });
+
   test('run: with a history that hangs, a signal ends the watching', async () => {
     const signals = new Signals();
     const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
