@@ -84,10 +84,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
     if (table === undefined) {
-      for await (const outcome of readOutcomes(joined, { withGone: true })) {
-        // Another row has replaced one that was corrected.
-        if (outcome.state !== 'gone' || outcome.id !== undefined) yield toRow(outcome, []);
-      }
+      for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
     const rowOfLine = await rowsByLine(joined);

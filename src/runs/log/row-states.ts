@@ -7,6 +7,7 @@ import type { RecordedError, RowEvent } from './events.js';
 import {
   becomeKnown,
   errorOf,
+  hasNoRun,
   NO_RESPONSE,
   ROW_STATES,
   type RowState,
@@ -49,8 +50,7 @@ export function createRowStates() {
   const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
   const counts = new Map<RowState, number>();
   let isFound = (_row: number) => true;
-  /** Rows that are gone and were begun. */
-  let goneCount = 0;
+  let known = 0;
 
   return {
     state,
@@ -62,17 +62,17 @@ export function createRowStates() {
 
     /** The number of rows in the table that are not new. */
     get known(): number {
-      return [...counts.values()].reduce((sum, one) => sum + one, 0) - goneCount;
+      return known;
     },
 
     /** Sets which rows are in the table. */
     setFound(isInTable: (row: number) => boolean): void {
       isFound = isInTable;
       counts.clear();
-      goneCount = 0;
-      for (const [row, rowState] of entries()) {
-        changeCount(rowState, 1);
-        if (isGone(row)) goneCount++;
+      known = 0;
+      for (const [row] of standings.entries()) {
+        changeCount(row, 1);
+        if (isFound(row)) known++;
       }
     },
 
@@ -85,7 +85,7 @@ export function createRowStates() {
     /** Returns how users know a row, such as `rows.csv:12`. */
     label: (row: number) => labels.get(row) ?? `row ${row}`,
 
-    /** Returns the number of rows in each state, without those that are new. */
+    /** Returns the number of rows in each state, without those that are new, or are gone and have no run. */
     counts: (): ReadonlyMap<RowState, number> => counts,
 
     /**
@@ -161,14 +161,19 @@ export function createRowStates() {
     return !isNew(row) && !isFound(row);
   }
 
+  /** Returns whether a row is gone that has no run: nothing is lost with it. */
+  function isDropped(row: number): boolean {
+    return isGone(row) && hasNoRun(recordedState(row));
+  }
+
   /** Returns the number of rows in a state. */
   function count(rowState: RowState): number {
     return counts.get(rowState) ?? 0;
   }
 
-  /** Yields each row with its state, in the order of their numbers. */
+  /** Yields each row with its state, in the order of their numbers, but for those that are gone and have no run. */
   function* entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row] of standings.entries()) yield [row, state(row)];
+    for (const [row] of standings.entries()) if (!isDropped(row)) yield [row, state(row)];
   }
 
   function standingOf(row: number): Standing<Known> {
@@ -214,13 +219,14 @@ export function createRowStates() {
   }
 
   function setStanding(row: number, { now, before, settled }: Standing<Known>): void {
-    if (!isNew(row)) changeCount(state(row), -1);
+    if (isNew(row)) known++;
+    else changeCount(row, -1);
     const isAlone = before === undefined && settled === undefined;
     standings.set(row, isAlone ? share(now) : { now, before, settled });
-    changeCount(state(row), 1);
+    changeCount(row, 1);
   }
 
-  function changeCount(rowState: RowState, change: number): void {
-    counts.set(rowState, count(rowState) + change);
+  function changeCount(row: number, change: number): void {
+    if (!isDropped(row)) counts.set(state(row), count(state(row)) + change);
   }
 }

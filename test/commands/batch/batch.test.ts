@@ -162,7 +162,7 @@ describe('batch: rows and tables', () => {
     writeFileSync(join(cwd, 'b.pdf'), 'x');
     const again = await wfr([...rows, ...label], { cwd });
     expect(again.stderr).toContain(
-      '3 rows: 2 finished, 1 invalid; 1 gone (corrected, changed or removed); 1 run triggered now; took 4s\n  1 invalid: rows.csv:2 (1): d@old/a.pdf: no such file (ENOENT)\n',
+      '3 rows: 2 finished, 1 invalid; 1 run triggered now; took 4s\n  1 invalid: rows.csv:2 (1): d@old/a.pdf: no such file (ENOENT)\n',
     );
   });
 
