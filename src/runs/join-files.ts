@@ -115,7 +115,7 @@ const ROWS_AT_ONCE = 1_000;
 
 /**
  * Yields how each row that was begun and is not gone stands, in table order, one at a time: a batch may have millions. With
- * `withGone`, also those that are: another row may have the label of one. With `isKept`, the outputs of all rows are not in
+ * `withGone`, those that are follow: another row may have the label of one. With `isKept`, the outputs of all rows are not in
  * memory together although the outcomes are. Throws BatchFileError if a file has changed, and the system's error.
  */
 export async function* readOutcomes(

@@ -7,8 +7,8 @@ export const RESULTS: CommandEntry = {
   help: `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
-together. --output prints the rows as data, by their numbers, and with --rows
-in the order of the table; json has the counts and the reasons of failures, too.
+together. --output prints the rows in the order of the table; json adds counts
+and reasons.
 
 Examples:
   wfr results out.jsonl

@@ -8,7 +8,6 @@ import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
 import { formatIso, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
-import { ROW_LABEL } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
@@ -87,7 +86,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
-    const rowOfLine = await rowsByLine(joined);
+    const rowOfLine = rowsByLine(joined);
     const reader = openOutcomes(joined);
     try {
       for await (const { number, label, cells } of table.rows()) {
@@ -251,14 +250,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   };
 }
 
-/** Returns the row that the results have of each line of the table: their labels say where rows are, or were last. */
-async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
-  const rows = new Map<number, number>();
-  for await (const { row = 0, label } of readOutcomes(joined)) {
-    const [, line = row] = ROW_LABEL.exec(label ?? '') ?? [];
-    rows.set(Number(line), row);
-  }
-  return rows;
+/** Returns the row that the results have of each line of the table: where it is, or was last. */
+function rowsByLine({ rows }: JoinedFiles): Map<number, number> {
+  const byLine = new Map<number, number>();
+  for (const [row] of rows.entries()) if (!rows.isGone(row)) byLine.set(rows.line(row), row);
+  return byLine;
 }
 
 const NULL = Buffer.from('null');

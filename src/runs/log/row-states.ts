@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { piecesOf, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { ROW_LABEL } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
@@ -43,6 +44,7 @@ export function createRowStates() {
   const sharedStandings = new Map<string, Standing<Known>>();
   const ids = new Map<number, string>();
   const labels = new Map<number, string>();
+  const lines = createPagedArray<number>();
   /** The pieces of the messages of invalid rows, which no service writes. */
   const messages = new Map<number, readonly string[]>();
   const groups = new ReasonGroups<number>();
@@ -85,6 +87,9 @@ export function createRowStates() {
     /** Returns how users know a row, such as `rows.csv:12`. */
     label: (row: number) => labels.get(row) ?? `row ${row}`,
 
+    /** Returns the line of the table where a row was last; of a file, its number. */
+    line,
+
     /** Returns the number of rows in each state, without those that are new, or are gone and have no run. */
     counts: (): ReadonlyMap<RowState, number> => counts,
 
@@ -95,8 +100,9 @@ export function createRowStates() {
      */
     reasons(isIncluded = (_row: number) => true) {
       const listed = new Map<Known, { rows: number[]; count: number }>();
-      for (const [row, { now }] of standings.entries()) {
-        if (now.reason === undefined || state(row) === 'gone' || !isIncluded(row)) continue;
+      for (const [row, rowState] of entries()) {
+        const { now } = standingOf(row);
+        if (now.reason === undefined || rowState === 'gone' || !isIncluded(row)) continue;
         const group = listed.get(now) ?? { rows: [], count: 0 };
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);
@@ -124,6 +130,8 @@ export function createRowStates() {
       const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
       const isKnown = labels.has(row) || (isBegun && labels.size < MAX_LABELS);
       if (label !== undefined && isKnown) labels.set(row, label);
+      const [, line] = ROW_LABEL.exec(label ?? '') ?? [];
+      if (line !== undefined) lines.set(row, Number(line));
       const standing = standingOf(row);
       const next = transition(standing, event, (become) => knownAfter(become, standing.now, event));
       if (next === standing) return;
@@ -171,9 +179,17 @@ export function createRowStates() {
     return counts.get(rowState) ?? 0;
   }
 
-  /** Yields each row with its state, in the order of their numbers, but for those that are gone and have no run. */
+  /** Yields each row with its state, in the order of the table; then those that are gone, if they have a run. */
   function* entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row] of standings.entries()) if (!isDropped(row)) yield [row, state(row)];
+    const rows: number[] = [];
+    for (const [row] of standings.entries()) if (!isDropped(row)) rows.push(row);
+    const goneLast = (row: number) => Number(!isFound(row));
+    rows.sort((one, other) => goneLast(one) - goneLast(other) || line(one) - line(other));
+    for (const row of rows) yield [row, state(row)];
+  }
+
+  function line(row: number): number {
+    return lines.get(row) ?? row;
   }
 
   function standingOf(row: number): Standing<Known> {

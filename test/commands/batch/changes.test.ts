@@ -311,7 +311,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('X,0', 'C,3', 'A,1', 'B,2'));
     expect((await run()).exitCode).toBe(0);
-    write(table('B,2', 'X,0'));
+    write(table('X,0', 'B,2'));
     expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished; 2 gone') });
     expect(sent).toHaveLength(4);
     const report = ['--report', 'json=r.json'];
@@ -321,13 +321,13 @@ describe('batch --rows: tables that change', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(rows.map(({ row, label, outcome }) => [row, label, outcome])).toEqual([
-      [2, 'rows.csv:4', 'gone'],
-      [3, 'rows.csv:2', 'finished'],
+      [6, 'rows.csv:2', 'finished'],
+      [3, 'rows.csv:3', 'finished'],
       [4, 'rows.csv:3', 'gone'],
-      [6, 'rows.csv:3', 'finished'],
+      [2, 'rows.csv:4', 'gone'],
     ]);
     const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
-    expect(runs.map(({ row }: { row: number }) => row)).toEqual([3, 6]);
+    expect(runs.map(({ row }: { row: number }) => row)).toEqual([6, 3]);
   });
 
   test('batch: a failed row that has moved is named by its new line', async () => {

@@ -77,7 +77,7 @@ describe('results', () => {
     },
   );
 
-  test('results: a row that was corrected is listed once, and a gone row with a run still has its line', async () => {
+  test('results: a row that was corrected is listed once, and a gone row with a run follows those of the table', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a@,n\nscan.pdf,1\nno.pdf,2\n', 'scan.pdf': '%PDF-1.7' });
     const batch = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--concurrency', '1'];
@@ -87,9 +87,9 @@ describe('results', () => {
     const { stdout } = await runCli(['results', 'out.jsonl', '-o', 'csv'], { cwd });
     const rows = stdout.trim().split('\n').slice(1);
     expect(rows.map((row) => row.split(',').slice(1, 4).join(' '))).toEqual([
-      'rows.csv:2 run-1 gone',
       'rows.csv:2 run-2 finished',
       'rows.csv:3 run-3 finished',
+      'rows.csv:2 run-1 gone',
     ]);
   });
 
@@ -189,14 +189,14 @@ describe('results', () => {
 });
 
 test.each([
-  ['{"event":"sent","row":ROW}', 'scans/a.pdf (row 1), t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5'],
+  ['{"event":"sent","row":ROW}', 'scans/a.pdf (row 1), t.csv:3 (ACME), t.csv:4, 5, t.csv:23 (row 2)'],
   [
     '{"event":"refused","row":ROW,"code":"rejected","reason":"no"}',
-    'scans/a.pdf, t.csv:23 (row 2), t.csv:3 (ACME), t.csv:4, 5',
+    'scans/a.pdf, t.csv:3 (ACME), t.csv:4, 5, t.csv:23 (row 2)',
   ],
   [
     '{"event":"refused","row":ROW,"code":"usage","reason":"no"}',
-    'scans/a.pdf, t.csv:23, t.csv:3 (ACME), t.csv:4, 5',
+    'scans/a.pdf, t.csv:3 (ACME), t.csv:4, 5, t.csv:23',
   ],
 ])(
   'results: a row after %s has the number that a flag takes, unless its name shows it',
