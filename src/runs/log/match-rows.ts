@@ -49,6 +49,11 @@ const ORDER: readonly RowState[] = [
   'finished',
 ];
 
+// Why rows are held: the same text for each, so that it is said once.
+const CHANGED = 'has changed since it was recorded';
+const MAY_BE_CHANGED =
+  'may replace a row that is gone; --label with a unique column tells changed rows from new ones';
+
 /** Matches the rows found with the recorded ones, whose states `stateOf` returns. */
 export function matchRows(
   recorded: RecordedRows,
@@ -56,7 +61,8 @@ export function matchRows(
   found: FoundRows,
   options: MatchOptions,
 ) {
-  const { completed, keys, places: recordedPlaces, written: recordedWritten, lastRow } = recorded;
+  const { completed, placesAtCompleted, copiesAtCompleted } = recorded;
+  const { keys, places: recordedPlaces, written: recordedWritten, lastRow } = recorded;
   const { lines, unreadable } = found;
   const { isFolder, sendChanged } = options;
   /** By the position of each row, from 0. */
@@ -190,17 +196,15 @@ export function matchRows(
   /** Holds the new rows that may have been one that is gone, and those that are equal to a held one. */
   function holdRows(): void {
     const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
-    const gone = goneRows();
+    const gone = new Set(goneRows());
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
-    const goneFrom = placesOf(gone);
+    const placesOfGone = new Set([...gone].map((row) => placesAtCompleted.get(row)));
+    const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
     const heldKeys = new Set(recordedAsHeld.map((row) => keys.get(row)));
     for (const [at, key] of found.keys.entries()) {
-      const before = hasPlaces ? goneFrom.get(found.places.get(at)) : gone[0];
-      if (before === undefined || !isNew(at)) continue;
-      const why = hasPlaces
-        ? `has changed since it was recorded as row ${before}`
-        : `may be a change of row ${before}; --label with a unique column tells changed rows from new ones`;
-      held.set(numberAt(at), why);
+      const mayBeChanged = hasPlaces ? isOfGone(found.places.get(at)) : gone.size > 0;
+      if (!mayBeChanged || !isNew(at)) continue;
+      held.set(numberAt(at), hasPlaces ? CHANGED : MAY_BE_CHANGED);
       heldKeys.add(key);
     }
     for (const [at, key] of found.keys.entries())
@@ -217,17 +221,6 @@ export function matchRows(
       const isKept = state === 'held' || !hasNoRun(state);
       return isKept && !isFound(row) && (isInRanges(row, rows) || isInRanges(row, undecided));
     });
-  }
-
-  /** Returns the rows by where they were in the last completed command. */
-  function placesOf(rows: readonly number[]): ReadonlyMap<string | undefined, number> {
-    const included = new Set(rows);
-    const copied = [...recorded.copiesAtCompleted].filter(([, row]) => included.has(row));
-    const placed = rows.map((row) => [recorded.placesAtCompleted.get(row), row] as const);
-    return new Map<string | undefined, number>([
-      ...copied,
-      ...placed.filter(([place]) => place !== undefined),
-    ]);
   }
 
   /** Returns the rows that are gone, while the content of a row is not known: it may be the one that has changed. */

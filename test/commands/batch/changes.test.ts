@@ -93,7 +93,7 @@ test('batch --label: rows that were named by another column are told apart by th
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
   expect(stderr).toContain(
-    ': may be a change of row 2; --label with a unique column tells changed rows from new ones',
+    ': may replace a row that is gone; --label with a unique column tells changed rows from new ones',
   );
   expect(sent).toHaveLength(2);
 });
@@ -107,7 +107,7 @@ describe('batch --each: files that change', () => {
       const held = await run();
       expect(held.exitCode).toBe(3);
       expect(held.stderr).toContain('1 finished, 1 held; 1 gone');
-      expect(held.stderr).toContain('has changed since it was recorded as row 1');
+      expect(held.stderr).toContain('has changed since it was recorded');
       expect(held.stderr).toContain('scans/a.pdf');
       expect(held.stderr).toContain('--send-changed');
     }
@@ -362,7 +362,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,3'));
     const held = await run();
     expect(held.exitCode).toBe(3);
-    expect(held.stderr).toContain('may be a change of row');
+    expect(held.stderr).toContain('may replace a row that is gone');
     expect(held.stderr).toContain('--label');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
@@ -370,6 +370,17 @@ describe('batch --rows: tables that change', () => {
     expect(sent).toHaveLength(3);
     expect((await run('--send-changed')).exitCode).toBe(0);
     expect(sent).toHaveLength(4);
+  });
+
+  test('batch: why rows are held is said once, also of those that a later command holds', async () => {
+    const { run, write } = await prepareTable(table('A,1', 'B,2', 'C,3'));
+    await run();
+    write(table('A,1', 'B,4', 'C,3'));
+    await run();
+    write(table('A,1', 'B,4', 'C,5', 'D,6'));
+    expect((await run()).stderr).toContain(
+      '\n  3 held: may replace a row that is gone; --label with a unique column tells changed rows from new ones\n    rows.csv:3, 4, 5\n',
+    );
   });
 
   test('batch --label: a row with another content is held, and one that was removed and one that was added are not', async () => {
