@@ -69,8 +69,6 @@ interface Busy {
 interface StopReason {
   why: string;
   hints?: readonly string[];
-  /** Whether --keep-going sends the remaining rows anyway. */
-  mayKeepGoing?: boolean;
 }
 
 export type Gate = ReturnType<typeof createGate>;
@@ -193,16 +191,13 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     const status = response?.status;
     const reason: unknown = givenUp.reason;
     if (!keepGoing) {
-      const mayKeepGoing = true;
       if (exit === ExitCode.unauthorized) return { why: 'The service rejected the token', hints };
       if (isRejection(error?.code) && status === 404)
-        return { why: 'The service does not know the workflow or the address', hints, mayKeepGoing };
-      if (status !== undefined && status === streak.why && streak.count >= MAX_REJECTED)
-        return {
-          why: `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`,
-          hints,
-          mayKeepGoing,
-        };
+        return { why: 'The service does not know the workflow or the address', hints };
+      if (status !== undefined && status === streak.why && streak.count >= MAX_REJECTED) {
+        const why = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`;
+        return { why: `${why}, and --keep-going is not set`, hints };
+      }
     }
     if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
       return { why: `The service asks to wait ${formatDuration(reason.retryAfter)}` };

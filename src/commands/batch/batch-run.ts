@@ -132,12 +132,11 @@ export function createBatchRun(tools: BatchTools) {
     const running = rows.count('running');
     const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
     const lines = [...(table?.notes ?? [])];
-    const { why, hints = [], mayKeepGoing = false } = gate.stopReason ?? {};
+    const { why, hints = [] } = gate.stopReason ?? {};
     // What stops the batch at its last row keeps no row from being sent.
     const hasUnsent = table === undefined || rows.known < table.total || rows.count('waiting') > 0;
     if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
     lines.push(...hints, ...runner.advice);
-    if (mayKeepGoing && hasUnsent) lines.push('--keep-going sends the remaining rows anyway.');
     if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
     else if (rowExits.has(ExitCode.stillRunning)) lines.push(`Stopped by --timeout.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);

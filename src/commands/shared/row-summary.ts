@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { type Again, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { type Again, hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -48,7 +48,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
   }));
   const isRead = facts.total !== undefined;
-  return { counts, isRead, reasons, notes, next: nextSteps(rows, total, facts) };
+  return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
 }
 
 /** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
@@ -63,13 +63,18 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
 /** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
 type Step = readonly [text: string, flag?: string];
 
-function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextStep[] {
-  const { isOnce = false, same, change = '', isLimited, command, results } = facts;
+function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
+  const {
+    total = Number.POSITIVE_INFINITY,
+    isOnce = false,
+    same,
+    change = '',
+    isLimited,
+    command,
+    results,
+  } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
-  const isOpen =
-    has('running', 'unauthorized', 'unreachable', 'waiting') ||
-    total > rows.known ||
-    facts.total === undefined;
+  const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const isContinued = isOpen && !isLimited && command !== undefined;
   const again = `run ${same} again${change}`;
   /** Returns the words of some of the states that rows have. */
@@ -79,6 +84,10 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
       .map(wordOf)
       .reverse()
       .join(' and ');
+  // No row can be corrected for a workflow that the service does not know.
+  const isUnknownWorkflow =
+    words((state) => !hasNoRun(state)) === '' &&
+    rows.reasons().some(({ state, message }) => state === 'rejected' && /^404: |\(404\)$/.test(message));
   // Corrected, these are new rows; a failed one is held.
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.
@@ -103,7 +112,8 @@ function nextSteps(rows: RowStates, total: number, facts: SummaryFacts): NextSte
     retried !== '' &&
       (!isContinued || has('rejected')) && [`To run unchanged ${retried} rows again`, '--retry-failed'],
   ];
-  const next = steps.flatMap((step): NextStep[] => {
+  const unknownWorkflow: Step = ['Once the service knows the workflow', '--retry-failed'];
+  const next = (isUnknownWorkflow ? [unknownWorkflow] : steps).flatMap((step): NextStep[] => {
     if (step === false) return [];
     const [text, flag] = step;
     if (flag === undefined) return [{ text }];

@@ -229,6 +229,30 @@ test('results: the rejected run of a file of --once is sent again without a flag
   expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
 });
 
+const KNOWN = '{"event":"accepted","row":2,"id":"run-2"}\n';
+
+test.each([
+  ['404: no', '', 'Once the service knows the workflow, add --retry-failed'],
+  [
+    'the service does not know the workflow (404)',
+    '',
+    'Once the service knows the workflow, add --retry-failed',
+  ],
+  ['404: no', KNOWN, 'To continue, also once the rejected rows are corrected, run'],
+  ['422: no', '', 'Once the rejected rows are corrected, run'],
+])(
+  'results: a row that was rejected with "%s", and then "%s", can be corrected or not',
+  async (reason, others, next) => {
+    const rejected = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n`;
+    const cwd = folderWith({
+      'out.jsonl': `${HEAD}${rejected}${others}{"event":"table","rows":${others ? 2 : 1}}\n`,
+    });
+    const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
+    expect(stdout.split('\n\n')[1]).toMatch(new RegExp(`^${next} `));
+    expect(stdout.includes('unchanged rejected rows')).toBe(!next.includes('workflow'));
+  },
+);
+
 test.each([
   {
     isAlive: true,
