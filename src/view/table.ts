@@ -22,6 +22,8 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
+  /** Whether other columns are narrowed before it is. */
+  isCutLast?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
   isCutAtStart?(row: Row): boolean;
 }
@@ -83,20 +85,22 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
-    const useful = [...kept, column].map((one) => Math.min(one.width, ENOUGH_WIDTH));
-    if (lineWidth(useful) <= width) kept.add(column);
+    if (lineWidth([...kept, column], ENOUGH_WIDTH) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
-  while (lineWidth(shown.map((column) => column.width)) > width) {
-    const wide = shown.reduce((one, other) => (other.width > one.width ? other : one));
-    if (wide.width <= MIN_WIDTH) break;
+  const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
+  while (lineWidth(shown) > width) {
+    const [wide] = shown
+      .filter((column) => column.width > MIN_WIDTH)
+      .sort((one, other) => rankOf(one) - rankOf(other) || other.width - one.width);
+    if (wide === undefined) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }
   return shown;
 }
 
-const lineWidth = (widths: readonly number[]) =>
-  widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+const lineWidth = (columns: readonly { width: number }[], most = Number.POSITIVE_INFINITY) =>
+  columns.reduce((sum, { width }) => sum + Math.min(width, most), GAP.length * (columns.length - 1));
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
 export function cutText(text: string, width: number, atStart = false): string {

@@ -149,6 +149,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
           isNumber: index > 1 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
           isCutAtStart: () => index === 0 && !isShort,
+          isCutLast: index === 1,
         }),
       );
       return `${layOutTable(rows, columns, page, (row) => row.at(-1) ?? '').join('\n')}\n`;
