@@ -1,11 +1,11 @@
 /** Opens the table of a batch: --rows with its format, or the files of --each; and the folders that its paths may lead to. */
 
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Boundary, openRows } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
+import { isFolder, resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
 import { parseDelimiter } from '../shared/output-flags.js';
@@ -104,6 +104,6 @@ async function findFolder(path: string, context: Context): Promise<string> {
   if (path === '') throw new UsageError('--files-under: is empty; expected a folder');
   const absolute = resolvePath(path, context);
   const folder = await realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
-  if ((await stat(folder)).isDirectory()) return folder;
+  if (await isFolder(folder)) return folder;
   throw new UsageError(`--files-under ${path}: is not a folder`);
 }

@@ -218,8 +218,7 @@ function parseRate(raw: string): number {
 }
 
 /** Returns every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … Throws UsageError. */
-function parseShard(raw: string | undefined) {
-  if (raw === undefined) return { index: 1, count: 1 };
+function parseShard(raw = '1/1') {
   const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(raw) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard;

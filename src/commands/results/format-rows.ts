@@ -74,9 +74,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
   /** Rows of the table that the results have. */
   let inTable = 0;
-  /** The pointers that some output has, and what the first output without one has. */
-  const present = new Set<ValuePointer>();
-  const absent = new Map<ValuePointer, WfrError>();
+  /** What the first output has instead of a pointer's value, until some output has it. */
+  const absent = new Map<ValuePointer, WfrError | undefined>();
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
@@ -110,7 +109,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     if (output === undefined) return undefined;
     const target = followPointer(output, pointer.segments);
     if (target.depth === pointer.segments.length) {
-      present.add(pointer);
+      absent.set(pointer, undefined);
       return target.value;
     }
     if (!absent.has(pointer)) absent.set(pointer, noSuchValue(pointer, 'output', target));
@@ -231,11 +230,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
     /** Returns what the rows did not show. */
     warnings(): string[] {
-      const warnings = [...absent]
-        .filter(([pointer]) => !present.has(pointer))
-        .map(
-          ([{ text }, error]) => `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}`,
-        );
+      const warnings = [...absent].flatMap(([{ text }, error]) =>
+        error === undefined ? [] : `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}`,
+      );
       const { rows, total = 0, missing } = joined;
       const others = table ? rows.known - inTable : total - missing - rows.known;
       const [where, which] = table

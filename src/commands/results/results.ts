@@ -258,11 +258,14 @@ function summaryOf(
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */
-function exitOf({ rows, stoppedBy, isComplete, absent, total }: JoinedFiles, writer?: Owner): Exit {
+function exitOf(
+  { rows, stoppedBy, isComplete, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles,
+  writer?: Owner,
+): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
-  else if ((total === undefined || rows.known < total) && !isComplete) exits.push(ExitCode.stillRunning);
+  else if (rows.known < total && !isComplete) exits.push(ExitCode.stillRunning);
   const exit = exitOfRows(exits, rows);
   // A response may come yet.
   return writer && exit === ExitCode.unknownOutcome ? ExitCode.stillRunning : exit;

@@ -29,11 +29,11 @@ export async function adoptRuns(adoptions: readonly Adoption[], log: Log, sessio
       reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
       throw thrown;
     }
-    accepted.push({ event: { event: 'accepted', row, id: run.id } as const, subject });
+    accepted.push({ row, id: run.id, subject });
   }
-  for (const { event, subject } of accepted) {
-    await log.commit(event);
-    reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
+  for (const { row, id, subject } of accepted) {
+    await log.commit({ event: 'accepted', row, id });
+    reporter.info(`${subject} continues with run ${sanitize(id)}.`);
   }
 }
 
