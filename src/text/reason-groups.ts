@@ -78,9 +78,10 @@ export function withoutLabel(message: string, label: string | undefined): string
 
 /** What ends a path: white space, quotes, brackets and a few marks. */
 const NO_END = String.raw`[^\s"'<>()[\]{},;|=@]`;
-/** Matches what may differ within a group: paths, names of files, hexadecimal ids, and numbers. */
+/** Matches what may differ within a group, or does: paths, names of files, hexadecimal ids, and numbers. */
 const VALUE = new RegExp(
   `(${[
+    DIFFERENCE,
     // The path of an input, which may have spaces, and any other one, but no media type.
     `(?<=@:?=?)(?![:=]).{1,300}?(?=: )`,
     String.raw`(?<!${NO_END})(?!(?:application|audio|font|image|model|text|video)/)(?=${NO_END}*[\\/])${NO_END}*[^\s"'<>()[\]{},;|=@.:]`,

@@ -81,7 +81,6 @@ export function createBatchRun(tools: BatchTools) {
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async function run(recorded: RecordedTable, view: BatchProgress): Promise<void> {
-    const isLeftAlone = (row: number) => nextAction(row, rows.state(row), plan) === 'skip';
     for (const { state, count, rows: listed, ...failure } of rows.reasons(isLeftAlone))
       view.problem({ label: rows.label(listed[0] ?? 0), state, reason: failureText(failure) }, count);
     try {
@@ -113,6 +112,7 @@ export function createBatchRun(tools: BatchTools) {
       total: table?.total ?? 0,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
+      inProgress: [...inProgress].map(rows.label),
       left: runner.counts.left,
       paced,
       wait: gate.wait,
@@ -155,7 +155,7 @@ export function createBatchRun(tools: BatchTools) {
   }
 
   async function runRow(row: Row, view: BatchProgress): Promise<void> {
-    if (isLeft(row)) return;
+    if (isLeftAlone(row.number) || isDecided(row)) return;
     inProgress.add(row.number);
     try {
       const result = await runner.run(row);
@@ -166,11 +166,15 @@ export function createBatchRun(tools: BatchTools) {
     if (!(failure instanceof OutputError)) inProgress.delete(row.number);
   }
 
-  /** Whether the command that says that no run of a row was created leaves it as it is. */
-  function isLeft({ number }: Row): boolean {
-    const isDecided = plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
-    if (isDecided && rows.state(number) === 'waiting') rowExits.add(STATES.waiting.exit);
-    return isDecided;
+  function isLeftAlone(row: number): boolean {
+    return nextAction(row, rows.state(row), plan) === 'skip';
+  }
+
+  /** Returns whether this command says that no run of a row was created, and leaves it as it is. */
+  function isDecided({ number }: Row): boolean {
+    const hasNoRun = plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
+    if (hasNoRun && rows.state(number) === 'waiting') rowExits.add(STATES.waiting.exit);
+    return hasNoRun;
   }
 
   function rowEnded(

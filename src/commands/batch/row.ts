@@ -12,7 +12,7 @@ import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
-import { nextAction, ROW_STATES } from '../../runs/log/reduce.js';
+import { ROW_STATES } from '../../runs/log/reduce.js';
 import { blamesInput, createRun, type Trigger } from '../../service/create-run.js';
 import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
@@ -83,21 +83,16 @@ export function rowRunner(
   const advice = new Set<string>();
   return { counts, advice, run };
 
-  /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
+  /** Watches a row, if it has a run, or sends it; returns undefined if it is not sent. Throws OutputError, and internal errors. */
   async function run(row: Row): Promise<RowResult | undefined> {
     const { number } = row;
-    switch (nextAction(number, log.rows.state(number), plan)) {
-      case 'skip':
-        return undefined;
-      case 'watch':
-        return watch(row, log.rows.id(number) ?? '', undefined);
-      case 'send':
-        if (!(await gate.waitUntilReachable())) return undefined;
-        return send(row).catch((error) => {
-          if (error instanceof HttpError) advise(row, error.info);
-          return describeFailure(row, error);
-        });
-    }
+    if (ROW_STATES[log.rows.state(number)] === 'watch')
+      return watch(row, log.rows.id(number) ?? '', undefined);
+    if (!(await gate.waitUntilReachable())) return undefined;
+    return send(row).catch((error) => {
+      if (error instanceof HttpError) advise(row, error.info);
+      return describeFailure(row, error);
+    });
   }
 
   /** Adds how to send files and numbers, where the service names a column whose text may be one. */

@@ -13,7 +13,14 @@ import {
 } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatElapsed, parseTime, pluralize } from '../../text/quantity.js';
+import {
+  formatBytes,
+  formatCount,
+  formatElapsed,
+  listFirst,
+  parseTime,
+  pluralize,
+} from '../../text/quantity.js';
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
@@ -222,6 +229,8 @@ export interface BatchCounts {
   /** Rows that have ended, by the word for their state: first those that finished. */
   ended: readonly (readonly [word: string, count: number])[];
   running: number;
+  /** The labels of the rows that this command sends or watches now. */
+  inProgress: readonly string[];
   /** Rows that --limit allows to be sent yet. */
   left?: number;
   /** Runs that this command has seen end, without those that had ended before it. */
@@ -242,8 +251,10 @@ export interface EndedRow {
 
 /** Reasons why rows did not succeed that are shown, in the order of their words; the closing block has more. */
 const MAX_REASONS = 5;
-/** Columns of a reason that are shown. */
-const MAX_REASON = 100;
+/** Columns of a reason that are shown at least, and more where they are two lines or less. */
+const MIN_REASON = 100;
+/** Rows in progress that are named once no row waits: they hold up the end. */
+const MAX_NAMED = 3;
 
 /** A row that did not succeed, sanitized. */
 interface Problem {
@@ -269,7 +280,7 @@ export function showBatch(
 
   /** How much is done and when it ends, what the batch waits for, and how many rows are in which state. */
   const lines = (now: number, bar: DrawBar): readonly Line[] => {
-    const { ended, running, total, left = total, paced, wait } = counts();
+    const { ended, running, inProgress, total, left = total, paced, wait } = counts();
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
@@ -283,10 +294,13 @@ export function showBatch(
     }
     const time = wholeSeconds(elapsed);
     const timeLeft = estimateText(isUnclear ? 0 : end - now);
+    const waiting = total - done - running;
+    const isLast = waiting === 0 && running > 0;
+    const named = isLast ? ` (${listFirst(inProgress.map(labelText), MAX_NAMED).join(' ')})` : '';
     const states: Group = [
       ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),
-      [countText(running, 'running'), 0],
-      [countText(total - done - running, 'waiting'), 0],
+      [countText(running, 'running') + named, 0],
+      [countText(waiting, 'waiting'), 0],
     ];
     return [
       [
@@ -309,9 +323,10 @@ export function showBatch(
     const groups = problems.bySize().sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
     const shown = groups.slice(0, MAX_REASONS);
     const others = groups.length - shown.length;
+    const room = Math.max(MIN_REASON, 1.5 * width);
     const texts = shown.map(({ count, first: [{ word, label, reason }] }) => {
       const head = wordPaint(word, style)(countText(count, word));
-      return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${cutText(reason, MAX_REASON).replace(/ \S*…$/, ' …')}`;
+      return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${cutText(reason, room).replace(/ \S*…$/, ' …')}`;
     });
     if (others > 0) texts.push(pluralize(others, 'more reason'));
     return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
@@ -322,8 +337,7 @@ export function showBatch(
     /** So many rows, one of them with this label, did not succeed, and will not without the user. */
     problem({ label, state, reason: text }: Omit<EndedRow, 'id'>, rows = 1): void {
       const [word, reason] = [wordOf(state), lineOf(text)];
-      // The command names the table.
-      const problem = { word, label: sanitize(withoutTable(label)), reason };
+      const problem = { word, label: labelText(label), reason };
       problems.add({ outcome: word, step: '', message: reason }, problem, rows);
     },
 
@@ -332,6 +346,11 @@ export function showBatch(
       painter.updated(joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), lineOf(reason)]));
     },
   };
+}
+
+/** Returns the label of a row, sanitized, without the table, which the command names. */
+function labelText(label: string): string {
+  return sanitize(withoutTable(label));
 }
 
 /** Returns a reason, sanitized, as one line. */

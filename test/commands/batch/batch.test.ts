@@ -809,7 +809,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     async (columns) => {
       const { wfr } = await startBatchService(async (request, reply) => {
         const { inputs } = JSON.parse((await request.body()).toString());
-        const message = `${'abcdefb'[inputs.n - 1]}: ${'no '.repeat(40)}`;
+        const message = `${'abcdefb'[inputs.n - 1]}: ${'no '.repeat(60)}`;
         if (inputs.n < 8) return reply.send(422, { message });
         reply.send(201, aRun({ id: 'run-8', status: 'PENDING' }));
       });
@@ -821,7 +821,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const shown = lines.map((line) => stripVTControlCharacters(line));
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
-      expect(last.shift()).toBe('7 rejected, 1 running');
+      expect(last.shift()).toBe('7 rejected, 1 running (line 8)');
       const reasons = [1, 3, 4, 5].map(
         (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
       );
@@ -870,26 +870,37 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
   });
 
   test.each([
-    { flags: [], shown: ['2 failed, such as line 1', '3 failed, such as line 1'] },
+    { flags: [], shown: ['2 failed, such as line 1: Check: …', '3 failed, such as line 1: Check: …'] },
     {
       flags: ['--retry-failed'],
-      shown: ['1 failed, line 1', '2 failed, such as line 1', '3 failed, such as line 1'],
+      shown: [
+        '1 failed, line 1: Check: 1',
+        '2 failed, such as line 1: Check: 1',
+        '3 failed, such as line 1: Check: 1',
+      ],
     },
     {
       flags: ['--retry-failed', '1'],
-      shown: ['1 failed, line 2', '2 failed, such as line 2', '3 failed, such as line 2'],
+      shown: [
+        '1 failed, line 2: Check: …',
+        '2 failed, such as line 2: Check: …',
+        '3 failed, such as line 2: Check: …',
+      ],
     },
   ])(
     'batch $flags: the reasons below the live line include those of rows that it leaves as they are',
     async ({ flags, shown }) => {
-      const error = { step: 'Check', message: 'too low' };
+      // They are one reason, whatever its numbers are.
+      const errorOf = (id: string) => ({ step: 'Check', message: `${id.slice('run-'.length)} is too low` });
       const { wfr } = await startBatchService(
         async (request, reply) => {
           const { inputs } = JSON.parse((await request.body()).toString());
           reply.send(201, aRun({ id: `run-${inputs.n}`, status: 'PENDING' }));
         },
-        (request, reply) =>
-          reply.send(200, aRun({ id: request.path.slice('/runs/'.length), status: 'FAILED', error })),
+        (request, reply) => {
+          const id = request.path.slice('/runs/'.length);
+          reply.send(200, aRun({ id, status: 'FAILED', error: errorOf(id) }));
+        },
       );
       const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
       const args = [...BATCH_ARGS, '--concurrency', '1'];
@@ -901,7 +912,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
         line.trim(),
       );
       const reasons = lines.filter((line) => line.includes('Check'));
-      expect([...new Set(reasons)]).toEqual(shown.map((reason) => `${reason}: Check: too low`));
+      expect([...new Set(reasons)]).toEqual(shown.map((reason) => `${reason} is too low`));
     },
   );
 

@@ -225,7 +225,7 @@ describe('live line', () => {
       ['failed', 4],
       ['unknown', 1],
     ] as const;
-    const counts = { ended, running: 50, total: 9_000, paced: 1_204, wait: undefined };
+    const counts = { ended, running: 50, total: 9_000, paced: 1_204, inProgress: [], wait: undefined };
     expect(batchText(counts, 60_000, width)).toBe(`${progress}\n${states}`);
   });
 
@@ -235,7 +235,7 @@ describe('live line', () => {
       ['finished', 1e9],
       ['failed', 4],
     ] as const;
-    const counts = { ended, running: 8, total: 2e9, paced: 9, wait: undefined };
+    const counts = { ended, running: 8, total: 2e9, paced: 9, inProgress: [], wait: undefined };
     const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, error } }, () => counts));
     expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${error('4 failed')}, 8 running,\n`);
     const statuses = [
@@ -252,7 +252,14 @@ describe('live line', () => {
 
   test('live line: where a line is cut, it has no color that would not end', () => {
     const success = (text: string) => `\u001b[32m${text}\u001b[39m`;
-    const counts = { ended: [['finished', 1e9]] as const, running: 8, total: 2e9, paced: 9, wait: undefined };
+    const counts = {
+      ended: [['finished', 1e9]] as const,
+      running: 8,
+      total: 2e9,
+      paced: 9,
+      inProgress: [],
+      wait: undefined,
+    };
     const { lineAt } = openAt0((tools) =>
       showBatch({ ...tools, style: { ...PLAIN, success } }, () => counts),
     );
@@ -269,7 +276,7 @@ describe('live line', () => {
       ] as const;
       const shapes = [9, 59, 70, 600, 3_599, 80_000].flatMap((seconds) =>
         [9, 10].map((running) => {
-          const counts = { ended, running, total: 99, paced: 42, wait: undefined };
+          const counts = { ended, running, total: 99, paced: 42, inProgress: [], wait: undefined };
           return batchText(counts, seconds * 1_000, width)
             .replace(/, ~.* left/, '')
             .replace(/ {2}~.* left/, ' time')
@@ -285,7 +292,9 @@ describe('live line', () => {
 
   test('live line: the estimate of a batch begins after two waves, counts down, and never rises', () => {
     const counts = { ended: [['finished', 0]] as [[string, number]], running: 8, total: 60, paced: 0 };
-    const { lineAt } = openAt0((tools) => showBatch(tools, () => ({ ...counts, wait: undefined })));
+    const { lineAt } = openAt0((tools) =>
+      showBatch(tools, () => ({ ...counts, inProgress: [], wait: undefined })),
+    );
     const lefts: (number | undefined)[] = [];
     // Each row takes 5 s.
     for (let second = 1; second <= 40; second++) {
@@ -303,7 +312,7 @@ describe('live line', () => {
 
   test('live line: a time left is rounded to 5 s above 30 s, and to minutes above 5 minutes', () => {
     const ended = [['finished', 10]] as const;
-    const counts = { ended, running: 1, paced: 10, wait: undefined };
+    const counts = { ended, running: 1, paced: 10, inProgress: [], wait: undefined };
     expect(batchText({ ...counts, total: 39 }, 10_000, 100)).toMatch(/10s, ~29s left /);
     expect(batchText({ ...counts, total: 53 }, 10_000, 100)).toMatch(/10s, ~45s left /);
     expect(batchText({ ...counts, total: 342 }, 10_000, 100)).toMatch(/10s, ~6m left /);
@@ -314,11 +323,23 @@ describe('live line', () => {
 
   test('live line: the bar of a batch is empty only before a row has ended, and full only when every row has', () => {
     const finished = (count: number) => ({ ended: [['finished', count]] as const });
-    const counts = { running: 1, total: 61, paced: 60, wait: undefined };
+    const counts = { running: 1, total: 61, paced: 60, inProgress: [], wait: undefined };
     expect(batchText({ ...counts, ...finished(0) }, 0, 77)).toMatch(/^░{12} {2}0\/61/);
     expect(batchText({ ...counts, ...finished(1) }, 0, 77)).toMatch(/^█░{11} {2}1\/61/);
     expect(batchText({ ...counts, ...finished(60) }, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
     expect(batchText({ ...counts, ...finished(61), running: 0 }, 0, 77)).toMatch(/^█{12} {2}61\/61/);
+  });
+
+  test('live line: once no row of a batch waits, the first three of those that run are named', () => {
+    const ended = [['finished', 9]] as const;
+    const inProgress = ['rows.csv:4', 'rows.csv:7 (ACME)', 'rows.csv:8', 'rows.csv:9', 'rows.csv:10'];
+    const counts = { ended, running: 5, total: 14, paced: 9, inProgress, wait: undefined };
+    const named = (changes: object) => batchText({ ...counts, ...changes }, 9_000, 90).split('\n')[1];
+    const first = 'line 4, line 7 (ACME), line 8';
+    expect(named({})).toBe(`9 finished, 5 running (${first} and 2 more)`);
+    expect(named({ inProgress: inProgress.slice(0, 3) })).toBe(`9 finished, 5 running (${first})`);
+    expect(named({ total: 15 })).toBe('9 finished, 5 running, 1 waiting');
+    expect(named({ total: 9, running: 0 })).toBe('9 finished');
   });
 
   const BUSY = 'service busy (503): retry in 4s';
@@ -335,6 +356,7 @@ describe('live line', () => {
       running: 1,
       total: 30,
       paced: 3,
+      inProgress: [],
       wait: { status: 503, until: 15_500 },
     };
     expect(batchText(counts, 12_000, width).split('\n')).toEqual(lines);
