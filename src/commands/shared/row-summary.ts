@@ -60,8 +60,11 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
   return isTaken && shown !== String(row);
 }
 
-/** What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. */
-type Step = readonly [text: string, flag?: string];
+/**
+ * What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. With
+ * further flags, the command runs other rows, too.
+ */
+type Step = readonly [text: string, flag?: string, further?: readonly (readonly [string, string])[]];
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const {
@@ -94,32 +97,31 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const also = corrected === '' ? '' : `, also once the ${corrected} rows are corrected`;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : `To continue${also}`;
+  /** The rows that each flag adds to those of the command. */
+  const further = Object.entries({
+    '--send-changed': has('held')
+      ? `held${corrected && ' and corrected'}`
+      : has('failed') && !isOnce && !isOpen && 'corrected failed',
+    // Rows that are open may still fail: all of them are for the command after that.
+    '--retry-failed': (!isContinued || has('rejected')) && retried && `unchanged ${retried}`,
+  }).flatMap(([flag, which]) => (which ? [[flag, which] as const] : []));
+  const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
   const steps: (Step | false)[] = [
     ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
-    has('held') && [`To run held${corrected && ' and corrected'} rows`, '--send-changed'],
     has('lost') && ['For each lost row, check the base URL and the service.'],
-    isOpen
-      ? [continuing, '']
-      : corrected !== '' && !has('held') && [`Once the ${corrected} rows are corrected`, ''],
-    has('failed') &&
-      !isOnce &&
-      !isOpen &&
-      !has('held') && [
-        `Once the failed rows are corrected${corrected && ', too'}, to send all changed rows`,
-        '--send-changed',
-      ],
-    // Rows that are open may still fail: all of them are for the command after that.
-    retried !== '' &&
-      (!isContinued || has('rejected')) && [`To run unchanged ${retried} rows again`, '--retry-failed'],
+    ...(base
+      ? [[base, '', further] as const]
+      : further.map(([flag, which]): Step => [`To run ${which} rows`, flag])),
   ];
   const unknownWorkflow: Step = ['Once the service knows the workflow', '--retry-failed'];
   const next = (isUnknownWorkflow ? [unknownWorkflow] : steps).flatMap((step): NextStep[] => {
     if (step === false) return [];
-    const [text, flag] = step;
+    const [text, flag, further = []] = step;
     if (flag === undefined) return [{ text }];
+    const more = further.map(([other, which]) => `  with ${other}: also ${which} rows`);
     const shown = command?.(...(flag === '' ? [] : [flag]));
-    if (shown !== undefined) return [{ text, command: shown }];
-    return [{ text: `${text}, ${flag === '' ? again : `add ${flag} to ${same}`}.` }];
+    if (shown !== undefined) return [{ text, command: shown, more }];
+    return [{ text: `${text}, ${flag === '' ? again : `add ${flag} to ${same}`}.`, more }];
   });
   return has('finished') && !isContinued ? [...next, ...lookSteps(results)] : next;
 }

@@ -672,10 +672,10 @@ describe('batch: stopping', () => {
         401: ['To continue: wfr batch .*'],
         422: [
           'To continue, also once the rejected rows are corrected: wfr batch .*',
-          'To run unchanged rejected rows again: wfr batch .* --retry-failed',
+          '  with --retry-failed: also unchanged rejected rows',
         ],
       }[status];
-      const commands = stderr.split('\n').filter((line) => line.includes(': wfr batch '));
+      const commands = stderr.split('\n').filter((line) => /: wfr batch |^ {2}with /.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
@@ -768,8 +768,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-Once the failed rows are corrected, too, to send all changed rows: ${command} --send-changed
-To run unchanged failed and rejected rows again: ${command} --retry-failed
+  with --send-changed: also corrected failed rows
+  with --retry-failed: also unchanged failed and rejected rows
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -979,13 +979,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-Once the failed rows are corrected, too, to send all changed rows: wfr ${args.join(' ')} --send-changed
-To run unchanged failed and rejected rows again: wfr ${args.join(' ')} --retry-failed
+  with --send-changed: also corrected failed rows
+  with --retry-failed: also unchanged failed and rejected rows
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-Once the failed rows are corrected, too, to send all changed rows, add --send-changed to the wfr batch command.
-To run unchanged failed and rejected rows again, add --retry-failed to the wfr batch command.
+  with --send-changed: also corrected failed rows
+  with --retry-failed: also unchanged failed and rejected rows
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
@@ -1182,6 +1182,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "To run unchanged rejected rows again:\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId --retry-failed\n",
+    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\n  with --retry-failed: also unchanged\n    rejected rows\n",
   );
 });

@@ -96,7 +96,7 @@ describe('batch without --results: a table', () => {
     expect(exitCode).toBe(5);
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(2);
     expect(stderr).not.toContain('To save the outputs');
-    expect(stderr).toContain('wfr batch w --rows rows.jsonl --rate 0 --report json=r.json --retry-failed');
+    expect(stderr).toContain('wfr batch w --rows rows.jsonl --rate 0 --report json=r.json\n');
   });
 });
 
