@@ -123,7 +123,10 @@ export async function loadConfig(context: Context) {
 /** Matches a setting that names what is run, or read and sent: in a file of another user, it would choose that. */
 const TRUSTED_SETTING = /Command$|File$/;
 
-/** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
+/**
+ * Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a
+ * setting.
+ */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
   const file = `the config file ${path}`;
   const warnings = checkWriters(file, stats, uid);

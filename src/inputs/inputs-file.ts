@@ -21,7 +21,10 @@ export type Segment = Uint8Array | FileSegment;
 
 const KINDS = { '@': 'document', '@=': 'text', '@:=': 'json' } as const;
 
-/** Returns the value of an item, which may be a cell, whose column decides its type. Throws InputError for a text that is not JSON and must be. */
+/**
+ * Returns the value of an item, which may be a cell, whose column decides its type. Throws InputError for a text that is not
+ * JSON and must be.
+ */
 export function segmentOf({ name, separator, value, mediaType }: Item, isCell = false): Segment {
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };

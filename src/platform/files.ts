@@ -35,7 +35,10 @@ export function absolutePath(path: string, base: string): string {
   );
 }
 
-/** Returns the shorter of an absolute path and the same relative to the working folder, which may no longer exist: see Context.cwd. */
+/**
+ * Returns the shorter of an absolute path and the same relative to the working folder, which may no longer exist: see
+ * Context.cwd.
+ */
 export function shownPath(path: string, cwd: string): string {
   const way = cwd === '' ? path : relative(cwd, path);
   return way.length < path.length ? way : path;

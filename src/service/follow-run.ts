@@ -35,7 +35,10 @@ export interface FollowOptions {
   onFailedPoll?(failure: PollFailure, delay: number, tries: string | undefined): void;
 }
 
-/** How long a status may be unknown, how long a run that exists may be unreachable, and how long unexpected statuses are retried (ms). */
+/**
+ * How long a status may be unknown, how long a run that exists may be unreachable, and how long unexpected statuses are
+ * retried (ms).
+ */
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
 const MAX_UNREACHABLE = 5 * 60_000;
 const MAX_UNEXPECTED = 60_000;

@@ -76,7 +76,8 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
 
 /**
  * Calls `send` with the headers of a request as soon as it may be sent, and reports its response to the loggers and the rate
- * limiter. Returns the response, its Retry-After in milliseconds, what creates its error if it is not a 2xx, and the token that was sent.
+ * limiter. Returns the response, its Retry-After in milliseconds, what creates its error if it is not a 2xx, and the token
+ * that was sent.
  */
 export async function sendRequest(
   url: URL,

@@ -20,7 +20,10 @@ export function portOf({ port, protocol }: URL): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** Returns what is wrong with a base URL of the service and how to fix it; undefined for a valid one. `permission` is what allows http. */
+/**
+ * Returns what is wrong with a base URL of the service and how to fix it; undefined for a valid one. `permission` is what
+ * allows http.
+ */
 export function baseUrlProblem(
   text: string,
   allowHttp: boolean,

@@ -46,7 +46,10 @@ export function runSummary(
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */
 const MAX_AHEAD = 60_000;
 
-/** Returns the age of a time, such as `now`, `12s` or `5d`; undefined for what is no time, or is far ahead of this machine's clock. */
+/**
+ * Returns the age of a time, such as `now`, `12s` or `5d`; undefined for what is no time, or is far ahead of this machine's
+ * clock.
+ */
 export function ageText(time = '', now: number): string | undefined {
   const age = now - parseTime(time);
   if (!(age >= -MAX_AHEAD)) return undefined;

@@ -62,8 +62,8 @@ const OTHER_MOUNT_TIMEOUT = 20_000 + 3 * HEARTBEAT;
 const MAX_ATTEMPTS = 20;
 
 /**
- * Claims a journal: `id` is its `device:inode`, `handle` is open for reading and appending. Returns the offset up to which the ownership was read, at the beginning of a line. Throws
- * JournalInUseError if another process owns it.
+ * Claims a journal: `id` is its `device:inode`, `handle` is open for reading and appending. Returns the offset up to which
+ * the ownership was read, at the beginning of a line. Throws JournalInUseError if another process owns it.
  */
 export async function acquireLock(handle: FileHandle, id: string, options: LockOptions): Promise<number> {
   const { owner, clock } = options;

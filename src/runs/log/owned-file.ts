@@ -90,8 +90,8 @@ function keepOwned(
   };
 
   /**
-   * Appends whole lines. Resolves when they are on disk and this process still owned the file afterwards. Those that arrive during a write are written together, with one fsync. Throws OutputError, and again on each
-   * later call.
+   * Appends whole lines. Resolves when they are on disk and this process still owned the file afterwards. Those that arrive
+   * during a write are written together, with one fsync. Throws OutputError, and again on each later call.
    */
   function write(lines: readonly Uint8Array[]): Promise<void> {
     queue.push(...lines);

@@ -387,7 +387,10 @@ function estimateText(ms: number): string {
   return `~${wholeSeconds(Math.round(ms / step) * step)} left`;
 }
 
-/** Returns lines of at most `width` columns: each has the parts that fit, those of the lowest rank first, and wraps those of rank 0. */
+/**
+ * Returns lines of at most `width` columns: each has the parts that fit, those of the lowest rank first, and wraps those of
+ * rank 0.
+ */
 export function fitLines(lines: readonly Line[], width: number, mask: SecretMask['mask']): string[] {
   // A secret of several words that is wrapped could not be masked later.
   const texts = lines.map((line) => mask(fitLine(line, width))).filter(Boolean);
