@@ -106,15 +106,16 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     '--retry-failed': (!isContinued || has('rejected')) && retried && `unchanged ${retried}`,
   }).flatMap(([flag, which]) => (which ? [[flag, which] as const] : []));
   const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
-  const steps: (Step | false)[] = [
-    ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
-    has('lost') && ['For each lost row, check the base URL and the service.'],
-    ...(base
-      ? [[base, '', further] as const]
-      : further.map(([flag, which]): Step => [`To run ${which} rows`, flag])),
-  ];
-  const unknownWorkflow: Step = ['Once the service knows the workflow', '--retry-failed'];
-  const next = (isUnknownWorkflow ? [unknownWorkflow] : steps).flatMap((step): NextStep[] => {
+  const steps: (Step | false)[] = isUnknownWorkflow
+    ? [['Once the service knows the workflow', '--retry-failed']]
+    : [
+        ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
+        has('lost') && ['For each lost row, check the base URL and the service.'],
+        ...(base
+          ? [[base, '', further] as const]
+          : further.map(([flag, which]): Step => [`To run ${which} rows`, flag])),
+      ];
+  const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];
     const [text, flag, further = []] = step;
     if (flag === undefined) return [{ text }];
