@@ -125,14 +125,15 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     ];
   };
 
-  /** Returns the table of several runs, or how to continue with the only one. Those that run are first where some are cut off. */
+  /** Returns the table of several runs, if some are cut off first those that failed; or how to continue with the only one. */
   const below = (width: number, height: number): readonly string[] => {
     const rows = [...rowsById.values()];
     if (rows.length < 2) return resume.map((text) => style.dim(text));
     const layOut = () => layOutRuns(rows, clock.now(), { style, width, secrets });
     const lines = layOut();
     if (lines.length < height - 1) return lines;
-    rows.sort((a, b) => Number(a.isDone) - Number(b.isDone));
+    const place = ({ isDone, run }: Row) => (run?.status === 'FINISHED' ? 2 : isDone ? 0 : 1);
+    rows.sort((a, b) => place(a) - place(b));
     return layOut();
   };
 
@@ -192,7 +193,7 @@ function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number):
 }
 
 const UNSEEN: Row = {
-  ...{ id: '', shortId: '', past: undefined, workflow: undefined, isDone: false },
+  ...{ id: '', shortId: '', past: undefined, workflow: undefined },
   ...{ firstSeen: 0, firstSteps: 0, lastStep: 0 },
 };
 

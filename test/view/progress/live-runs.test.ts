@@ -154,10 +154,15 @@ describe('the live table of several runs', () => {
     },
   );
 
-  test('in a window that has no room for the reason of a failed run, it is not first', async () => {
-    const { stderr } = await watch(['bad', 'b', 'c'], { terminalRows: 6 });
-    const shown = frames(stderr).filter(([line = '']) => line.includes('1/3 runs'));
-    expect(shown[0]?.[2]).toMatch(/^ {2}b /);
+  test('in a window that has no room for all lines, runs that failed are first, and those that finished last', async () => {
+    const { stderr } = await watch(['order-1', 'b', 'bad', 'c'], { terminalRows: 7 }, ['order-1']);
+    const shown = frames(stderr).filter(([line = '']) => line.includes('2/4 runs'));
+    expect(shown[0]?.slice(2)).toEqual([
+      expect.stringMatching(/^ {2}bad +FAILED /),
+      '    no',
+      expect.stringMatching(/^ {2}b +RUNNING /),
+      '  … 2 more lines',
+    ]);
   });
 
   test('with -o jsonl in a pipe, whose reader may print lines between, there is a line for each change instead', async () => {
