@@ -19,13 +19,9 @@ const WIDE = 70;
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
-/** Removes the terminal's progress display. */
-const NO_TERMINAL_PROGRESS = '\u001b]9;4;0;0\u001b\\';
-
-/** Returns the control sequence that shows a share, 0 to 1; undefined shows indeterminate progress. */
-function terminalProgress(share: number | undefined): string {
-  return `\u001b]9;4;${share === undefined ? '3;0' : `1;${Math.round(share * 100)}`}\u001b\\`;
-}
+/** Returns the control sequence of the terminal's progress display: 0 removes it, 1 shows a share, 3 that it is unknown. */
+const terminalProgress = (state: 0 | 1 | 3, share = 0) =>
+  `\u001b]9;4;${state};${Math.round(share * 100)}\u001b\\`;
 
 /** Shows `progress` in such a line, from now to stop(). */
 export function livePainter(
@@ -71,7 +67,7 @@ export function livePainter(
     const more = lines.length - room + 1;
     const fitting = more > 1 ? [...lines.slice(0, Math.max(1, room - 1)), `… ${more} more lines`] : lines;
     shown = output.mask(fitting.slice(0, room).join('\n')).split('\n');
-    const display = hasTerminalProgress ? terminalProgress(done) : '';
+    const display = hasTerminalProgress ? terminalProgress(done === undefined ? 3 : 1, done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;
     spinner.text = shown.map((line) => NO_WRAP + line + WRAP).join(indent) + display;
@@ -85,7 +81,7 @@ export function livePainter(
 
   const hide = () => {
     spinner.stop();
-    if (hasTerminalProgress) stream.write(NO_TERMINAL_PROGRESS);
+    if (hasTerminalProgress) stream.write(terminalProgress(0));
   };
 
   /** A narrower terminal wraps a line into several rows, of which ora would clear one. */
