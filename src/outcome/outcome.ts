@@ -80,30 +80,6 @@ export function countWords(
   return [...sums].filter(([, sum]) => sum > 0);
 }
 
-/** The words of rows that have not finished, first those that decide how their batch stands. */
-const DECISIVE: readonly State[] = [
-  'unknown',
-  'waiting',
-  'unreachable',
-  'running',
-  'failed',
-  'rejected',
-  'lost',
-  'held',
-  'invalid',
-];
-
-// Nobody watches the runs of a batch whose command has ended.
-const toStatus = (word: string) => (/^(waiting|running)$/.test(word) ? 'STOPPED' : word.toUpperCase());
-
-/** How a batch may stand that has not finished. */
-export const BATCH_STATUSES: readonly string[] = DECISIVE.map(toStatus);
-
-/** Returns how a batch stands whose command has ended, by how many of its rows have each word. */
-export function batchStatus(rows: Readonly<Record<string, number>>): string {
-  return toStatus(DECISIVE.find((one) => rows[one]) ?? 'finished');
-}
-
 /** Runs that are listed at most for programs. */
 export const MAX_LISTED_RUNS = 1_000;
 

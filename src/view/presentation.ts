@@ -1,6 +1,6 @@
 /** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
 import { UsageError } from '../errors.js';
-import { endOf, WORDS } from '../outcome/outcome.js';
+import { WORDS } from '../outcome/outcome.js';
 import type { Context, Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
 import { wrapLines } from '../text/wrap.js';
@@ -146,11 +146,10 @@ const JSON_COLORS: JsonColors = {
   end: '\u001b[0m',
 };
 
-/** Returns how a status is colored: green and red for the two ends, yellow for a run in progress. */
+/** Returns how a status is colored: green and red for the two ends, dim before a run begins, yellow for any other. */
 export function statusPaint(status: string | undefined, style: Style): Paint {
-  if (status === 'RUNNING') return style.warning;
-  const end = endOf(status);
-  return end === undefined ? style.dim : wordPaint(end, style);
+  if (status === undefined || status === 'PENDING') return style.dim;
+  return status === 'RUNNING' ? style.warning : wordPaint(status.toLowerCase(), style);
 }
 
 /** What to do next, and the command for it, if there is one. */

@@ -163,8 +163,9 @@ export interface ListedRun {
 export function layOutRuns(
   runs: readonly ListedRun[],
   now: number,
-  { style, width, secrets }: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask },
+  layout: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask },
 ): string[] {
+  const { style, width, secrets } = layout;
   const cell = (text: string) => sanitize(secrets.mask(text));
   const columns: Column<ListedRun>[] = [
     // A typed beginning is looked up in the history alone. Errors have the whole ids.
@@ -198,5 +199,5 @@ export function layOutRuns(
       isOptional: true,
     },
   ];
-  return layOutTable(runs, columns, { style, width }, ({ run }) => cell(failureText(run?.error)));
+  return layOutTable(runs, columns, layout, ({ run }) => cell(failureText(run?.error)));
 }

@@ -5,7 +5,7 @@ import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { continuation, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
-import { BATCH_STATUSES, batchStatus } from '../../outcome/outcome.js';
+import type { State } from '../../outcome/outcome.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
 import { statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
@@ -23,7 +23,6 @@ import {
   type PresentationFlags,
   statusPaint,
   stepLines,
-  wordPaint,
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
 import { type Column, layOutTable, runName } from '../../view/table.js';
@@ -122,7 +121,7 @@ function parseLimit(raw = '20'): number {
 /** Returns a status in lower case. Throws UsageError for one that no service, batch or run in the history has. */
 function parseStatus(raw: string | undefined, known: readonly PastRun[]): string | undefined {
   const status = raw?.toLowerCase();
-  const words = new Set([...KNOWN_STATUSES, ...BATCH_STATUSES]);
+  const words = new Set([...KNOWN_STATUSES, ...DECISIVE.map(toStatus)]);
   const statuses = [...words, ...known.map(statusOf)].map((word) => word.toLowerCase());
   if (status === undefined || statuses.includes(status)) return status;
   throw new UsageError(`--status ${raw || '""'}: choose one of ${[...words].join(', ')}`);
@@ -192,10 +191,7 @@ function formatRuns(
     {
       header: 'STATUS',
       text: (run) => cell(statusOf(run)),
-      paint: (run) =>
-        isBatch(run)
-          ? wordPaint(statusOf(run).toLowerCase(), layout.style)
-          : statusPaint(run.status, layout.style),
+      paint: ({ status }) => statusPaint(status, layout.style),
     },
     {
       header: 'NAME',
@@ -232,13 +228,29 @@ function rowsText({ rows, ended }: PastRun): string {
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
 
+/** The words of rows that have not finished, first those that decide how their batch stands. */
+const DECISIVE: readonly State[] = [
+  'unknown',
+  'waiting',
+  'unreachable',
+  'running',
+  'failed',
+  'rejected',
+  'lost',
+  'held',
+  'invalid',
+];
+
+// Nobody watches the runs of a batch whose command has ended.
+const toStatus = (word: string) => (/^(waiting|running)$/.test(word) ? 'STOPPED' : word.toUpperCase());
+
 /** A command touches its results file at each HEARTBEAT (runs/log/lock.ts), which other mounts may show late (ms). */
 const SILENCE = 60_000;
 
 /** Returns how a batch stands: stopped if its last command did not end, and is dead or no longer touches the results file. */
 async function statusOfBatch(batch: PastRun, context: Context): Promise<string> {
   const { rows = {}, ended, owner, results } = batch;
-  if (ended) return batchStatus(rows);
+  if (ended) return toStatus(DECISIVE.find((one) => rows[one]) ?? 'finished');
   // It reads files, and most batches have ended.
   const { self, clock } = context;
   if (owner && isAliveHere(owner, self) === false) return 'STOPPED';

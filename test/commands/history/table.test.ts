@@ -99,6 +99,16 @@ describe('history: the table', () => {
     expect(stripVTControlCharacters(stdout)).toBe((await history()).stdout);
   });
 
+  test.each(['RUNNING', 'STOPPED'])(
+    'a batch that is %s is yellow, as a run in progress is',
+    async (status) => {
+      const ended = status === 'STOPPED' && { ended: new Date(NOW).toISOString() };
+      const { history } = past([{ id: 'a', rows: { waiting: 1 }, ...ended }]);
+      const { stdout } = await history([], { stdoutTerminal: 200, env: { TERM: 'xterm' } });
+      expect(stdout).toContain(`\u001b[33m${status}\u001b[39m`);
+    },
+  );
+
   test('an id has as many groups as it needs to differ from all others in the history', async () => {
     const twins = [
       { id: uuid('30fa8c1e') },
