@@ -19,7 +19,7 @@ import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../.
 import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import type { PresentationFlags } from '../../view/presentation.js';
-import type { DocumentFlags, ReportFlags } from '../shared/output-flags.js';
+import { type DocumentFlags, parseCount, type ReportFlags } from '../shared/output-flags.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { sessionSteps } from '../shared/session-steps.js';
@@ -70,8 +70,7 @@ export async function planBatch(
     concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
     rate: () => parseRate(flags.rate ?? '10'),
     shard: () => parseShard(flags.shard),
-    limit: () =>
-      flags.limit === undefined ? Number.POSITIVE_INFINITY : parseCount('--limit', flags.limit, 100_000_000),
+    limit: () => (flags.limit === undefined ? Number.POSITIVE_INFINITY : parseCount('--limit', flags.limit)),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
@@ -202,13 +201,6 @@ function parseDefaults(texts: readonly string[]): Item[] {
   const { items, problems } = parseItems(texts);
   throwProblems(problems);
   return items;
-}
-
-/** Returns a whole number of at least 1. Throws UsageError. */
-function parseCount(flag: string, raw: string, max: number): number {
-  const count = Number(raw);
-  if (/^\d+$/.test(raw) && count >= 1 && count <= max) return count;
-  throw new UsageError(`${flag} ${raw}: expected a whole number from 1 to ${max}`);
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */

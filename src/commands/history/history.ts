@@ -26,7 +26,13 @@ import {
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
 import { type Column, layOutTable, runName } from '../../view/table.js';
-import { OUTPUT_FORMATS, type OutputFlags, type OutputFormat, parseFormat } from '../shared/output-flags.js';
+import {
+  OUTPUT_FORMATS,
+  type OutputFlags,
+  type OutputFormat,
+  parseCount,
+  parseFormat,
+} from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
   limit?: string;
@@ -47,7 +53,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const known = recorded.filter((one) => !isBatch(one));
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),
-    limit: () => parseLimit(flags.limit),
+    limit: () => parseCount('--limit', flags.limit ?? '20'),
     status: () => parseStatus(flags.status, recorded),
     workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),
   });
@@ -111,11 +117,6 @@ function completeBatches(recorded: readonly PastRun[], context: Context): Promis
 function withoutRows(recorded: readonly PastRun[]): PastRun[] {
   const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
   return recorded.filter(({ batch = '' }) => !batches.has(batch));
-}
-
-function parseLimit(raw = '20'): number {
-  if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
-  throw new UsageError(`--limit ${raw}: expected a whole number of at least 1, such as 50`);
 }
 
 /** Returns a status in lower case. Throws UsageError for one that no service, batch or run in the history has. */

@@ -71,6 +71,13 @@ export function parseDelimiter(raw: string | undefined): string | undefined {
   throw new UsageError(`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`);
 }
 
+/** Parses a whole number of at least 1. Throws UsageError. */
+export function parseCount(flag: string, raw: string, max = 100_000_000): number {
+  const count = Number(raw);
+  if (/^\d+$/.test(raw) && count >= 1 && count <= max) return count;
+  throw new UsageError(`${flag} ${raw}: expected a whole number from 1 to ${max}`);
+}
+
 export interface DocumentFlags {
   saveDocuments?: string;
   saveOutputs?: string;

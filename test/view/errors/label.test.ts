@@ -55,7 +55,7 @@ describe('the label of a message', () => {
     });
     expect(stripVTControlCharacters(stderr)).toBe(`wfr: error: 2 problems
   --limit all: expected a whole number
-    of at least 1, such as 50
+    from 1 to 100000000
   --status no-such-status: choose one of
     PENDING, RUNNING, FINISHED, FAILED,
     UNKNOWN, STOPPED, UNREACHABLE,
@@ -85,7 +85,7 @@ describe('the label of a message', () => {
     expect(stripVTControlCharacters(stderr).split('\n').slice(0, 3)).toEqual([
       'wfr: error: --limit',
       ` ${limit}:`,
-      '    expected a whole number of at least',
+      '    expected a whole number from 1 to',
     ]);
   });
 
