@@ -82,6 +82,7 @@ export function openHistory(context: Context) {
   const queues: Record<Files, object[]> = { history: [], 'history-rows': [] };
   /** The recorded runs, by `keyOf`, which are read once. */
   let runs: Promise<Map<string, PastRun>> | undefined;
+  const endOf = (isEnd: boolean) => (isEnd ? formatIso(clock.now()) : undefined);
   /** All writes so far, in the background; resolves with the first error. */
   let writes: Promise<unknown> = Promise.resolve();
 
@@ -96,14 +97,14 @@ export function openHistory(context: Context) {
      * more when its command has ended.
      */
     recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
+      // The end of a path says more than its beginning.
       const short = (text: string | undefined) =>
-        (text && secrets.mask(text).slice(0, MAX_LENGTH)) || undefined;
+        (text && secrets.mask(text).slice(-MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
       const [status, label, version] = [run.status, run.label, run.version].map(short);
-      const triggered = formatIso(time);
-      const ended = isEnd ? formatIso(clock.now()) : undefined;
       const [results, command] = [run.results, run.command].map((text) => text && secrets.mask(text));
-      append({ ...run, inputs, status, triggered, ended, label, version, results, command }, run.batch);
+      const record = { ...run, inputs, status, label, version, results, command };
+      append({ ...record, triggered: formatIso(time), ended: endOf(isEnd) }, run.batch);
     },
 
     /**
@@ -115,8 +116,7 @@ export function openHistory(context: Context) {
       { isEnd = false } = {},
     ): void {
       const status = raw && secrets.mask(raw);
-      const ended = isEnd ? formatIso(clock.now()) : undefined;
-      const record = { id, baseUrl, status, ended };
+      const record = { id, baseUrl, status, ended: endOf(isEnd) };
       if (batch !== undefined) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));

@@ -1,11 +1,11 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
-import { basename, join, sep } from 'node:path';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { commonFolder, type RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/files.js';
 import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { createLog, type Log, stdoutSink } from '../../runs/log/log.js';
@@ -122,15 +122,14 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const folder = commonFolder(foldersOfPatterns(plan.patterns));
-  const label = flags.rows ?? join(folder === '.' ? basename(context.cwd) : folder, sep);
+  const { rows: source = `${commonFolder(foldersOfPatterns(plan.patterns))}/*` } = flags;
   const command = nextCommand(args, flags, context);
   const recorded = {
     id: log.recorded.batch,
     baseUrl: plan.settings.baseUrl.href,
     workflow: plan.workflowId,
     inputs: [],
-    label,
+    label: source === '-' ? source : resolvePath(source, context),
     results: file?.path,
     owner: context.self,
     // Without --limit, it would send more than the user meant to.

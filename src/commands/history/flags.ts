@@ -8,14 +8,13 @@ export const HISTORY: CommandEntry = {
 In wfr status and wfr watch, the beginning of an id stands for it, @last for the
 latest run at the current service, and @last:<workflow> for that of a workflow.
 A batch is one line, with its rows as its last command left them; wfr results
-takes its id. With --status, the runs of its rows are listed, too. A run has a
-duration if wfr saw it end. The history is in $XDG_STATE_HOME/wfr or
-~/.local/state/wfr; WFR_HISTORY=0 turns it off.
+takes its id. --status lists the runs of its rows, too. A run has a duration if
+wfr saw it end. The history is in $XDG_STATE_HOME/wfr or ~/.local/state/wfr;
+WFR_HISTORY=0 turns it off.
 
 Examples:
-  wfr history --status failed
-  wfr watch @last
-  wfr history -o json | jq -r '.[] | select(.status == "FAILED").id'`,
+  wfr history --status failed -o id
+  wfr watch @last`,
   define(command) {
     command
       .addOption(common('-n, --limit <number>', 'maximum number of runs to list (default: 20)'))

@@ -7,13 +7,13 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { continuation, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import type { State } from '../../outcome/outcome.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
-import { statOf } from '../../platform/files.js';
+import { shownPath, statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
-import { isUuid } from '../../text/url.js';
+import { isUuid, parseUrl } from '../../text/url.js';
 import {
   decidePresentation,
   type Layout,
@@ -50,7 +50,6 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const profile = await chooseProfile(flags, context);
   const log = openHistory(context);
   const recorded = await completeBatches(await log.readAll(), context);
-  const known = recorded.filter((one) => !isBatch(one));
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),
     limit: () => parseCount('--limit', flags.limit ?? '20'),
@@ -59,10 +58,11 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   });
   const nameOf = workflowNames(profile);
   const isText = format === 'text';
-  // Who selects by a status wants to see each run that has it.
-  const listed = status === undefined ? withoutRows(recorded) : recorded;
-  const all = (isText ? listed : known).filter(
+  const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
+  const all = recorded.filter(
     (run) =>
+      // For people, batches have a line of their own; who selects by a status wants to see each run that has it.
+      (isText ? status !== undefined || !batches.has(run.batch ?? '') : !isBatch(run)) &&
       (status === undefined || statusOf(run).toLowerCase() === status) &&
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
@@ -87,17 +87,10 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     const batch = runs.find(({ results }) => results !== undefined);
     if (batch !== undefined)
       notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
-    const stopped = runs.find(
-      ({ rows, status }) => rows && status !== 'RUNNING' && (status === 'STOPPED' || rows.waiting),
-    );
-    // Without its results file, the command would trigger all runs again.
-    if (stopped?.results && (await statOf(stopped.results))) {
-      const text = `To continue ${shorten(stopped.id)}`;
-      const command = continuation(stopped, context)?.();
-      notes.push({ text: command ? text : `${text}, run its command again.`, command });
-    }
+    notes.push(...(await continuingSteps(runs, recorded, shorten, context)));
     const [current] = settingValues('baseUrl', { flags: {}, profile, context });
-    const command = statusCommand(runs, shorten, flags.profile, current?.text, context.platform);
+    const here = parseUrl(current?.text)?.href;
+    const command = statusCommand(runs, shorten, flags.profile, here, context.platform);
     if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
   }
   for (const line of notes.flatMap((note) => stepLines(note, PLAIN, stderr.columns)))
@@ -105,18 +98,16 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   return ExitCode.ok;
 }
 
-/** Returns the records, those of batches with their status and the version of their workflow. */
+/** Returns the records, those of batches with their status, the version of their workflow, and their path from this folder. */
 function completeBatches(recorded: readonly PastRun[], context: Context): Promise<PastRun[]> {
   const versions = new Map(recorded.map(({ batch, version }) => [batch, version]));
-  const complete = async (one: PastRun) =>
-    isBatch(one) ? { ...one, version: versions.get(one.id), status: await statusOfBatch(one, context) } : one;
+  const complete = async (one: PastRun): Promise<PastRun> => {
+    const { id, label = '' } = one;
+    if (!isBatch(one)) return one;
+    const status = await statusOfBatch(one, context);
+    return { ...one, label: shownPath(label, context.cwd), version: versions.get(id), status };
+  };
   return Promise.all(recorded.map(complete));
-}
-
-/** Returns the records without the runs of batches, which have a line of their own. */
-function withoutRows(recorded: readonly PastRun[]): PastRun[] {
-  const batches = new Set(recorded.filter(isBatch).map(({ id }) => id));
-  return recorded.filter(({ batch = '' }) => !batches.has(batch));
 }
 
 /** Returns a status in lower case. Throws UsageError for one that no service, batch or run in the history has. */
@@ -136,6 +127,30 @@ async function emptyText(log: ReturnType<typeof openHistory>, known: number, ask
   return known === 0
     ? `The history has no runs yet (${sanitize(log.folder)}).`
     : `No run in the history matches ${sanitize(asked)}.`;
+}
+
+/** Batches whose continuation is shown at most; `wfr results` has that of each. */
+const MAX_CONTINUED = 3;
+
+/** Returns how to continue each of the latest batches that stopped. */
+async function continuingSteps(
+  runs: readonly ListedRun[],
+  recorded: readonly PastRun[],
+  shorten: (id: string) => string,
+  context: Context,
+): Promise<NextStep[]> {
+  const steps: NextStep[] = [];
+  for (const batch of runs) {
+    const { id, rows, status, ended, results = '' } = batch;
+    const isStopped = status === 'STOPPED' || (ended && rows?.waiting);
+    // Without its results file, the command would trigger all runs again; a later batch may have replaced it.
+    const isLatest = recorded.find((other) => other.results === results)?.id === id;
+    if (!isStopped || !isLatest || !(await statOf(results))) continue;
+    const command = continuation(batch, context)?.();
+    const end = command ? '' : ', run its command again.';
+    steps.push({ text: `To continue ${shorten(id)}${end}`, command });
+  }
+  return steps.slice(0, MAX_CONTINUED);
 }
 
 function* formatData(
@@ -166,14 +181,11 @@ function statusCommand(
   platform: Context['platform'],
 ): string | undefined {
   const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
-  const withoutSlash = (url = '') => url.replace(/\/+$/, '');
-  const isHere = ({ baseUrl }: ListedRun) => withoutSlash(baseUrl) === withoutSlash(here);
-  const first = open.find(isHere) ?? open[0];
-  if (first === undefined) return undefined;
-  const ids = open.filter(({ baseUrl }) => baseUrl === first.baseUrl).map(({ id }) => shorten(id));
-  const named = ids.slice(0, MAX_NAMED);
-  const flags = toArgs({ profile, baseUrl: isHere(first) ? undefined : first.baseUrl });
-  return commandOfRuns('status', flags, named, platform);
+  const service = (open.find(({ baseUrl }) => baseUrl === here) ?? open[0])?.baseUrl;
+  if (service === undefined) return undefined;
+  const ids = open.filter(({ baseUrl }) => baseUrl === service).map(({ id }) => shorten(id));
+  const flags = toArgs({ profile, baseUrl: service === here ? undefined : service });
+  return commandOfRuns('status', flags, ids.slice(0, MAX_NAMED), platform);
 }
 
 function formatRuns(
@@ -215,16 +227,17 @@ function formatRuns(
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run))).join('\n')}\n`;
+  return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten))).join('\n')}\n`;
 }
 
-/** Returns how many rows of a batch are in each state; the rows of one that runs are counted alone. */
-function rowsText({ rows, ended }: PastRun): string {
+/** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
+function rowsText({ id, rows, ended, results }: PastRun, shorten: (id: string) => string): string {
   if (rows === undefined) return '';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
-  const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
-  return [pluralize(total, 'row'), ended && states.join(', ')].filter(Boolean).join(': ');
+  const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
+  const known = ended ? states : results && `see wfr results ${shorten(id)}`;
+  return [pluralize(total, 'row'), known].filter(Boolean).join(': ');
 }
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;

@@ -81,7 +81,7 @@ async function resolvePastRuns(
     const found = word === undefined ? findByStart(text, known) : [runs.find(isWanted)?.id];
     const [id = text, ...others] = found;
     if (others.length > 0) {
-      warnings.push(`${text} is sent as typed: several runs begin with it, which wfr history -o id lists`);
+      warnings.push(`${text} is sent as typed: several runs begin with it; see wfr history -o id`);
       return text;
     }
     if (word !== undefined && id === text)

@@ -1086,7 +1086,7 @@ test('batch: its runs enter the history as those of one batch, so that @last is 
     { id: 'run-1', label: 'rows.csv:2', ...shared },
   ]);
   expect(runs.map((run) => run.batch.replaceAll('-', ''))).toEqual([salt, salt]);
-  expect((await wfr(['history'], { env })).stdout).toMatch(
+  expect((await wfr(['history'], { cwd, env })).stdout).toMatch(
     /^.{8} +FINISHED +v1: rows\.csv .*\n {2}2 rows: 2 finished$/m,
   );
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');

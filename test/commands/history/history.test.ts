@@ -184,6 +184,23 @@ describe('history: recording and listing runs', () => {
     expect(await next()).toBe('To continue <id>, run its command again.');
   });
 
+  test('history: each of the latest three stopped batches has its command, unless its results file is that of a later one', async () => {
+    const { cwd, wfr, batch } = await startHistoryBatch();
+    const continued = async (...args: string[]) =>
+      [...(await wfr('history', ...args)).stderr.matchAll(/^To continue .*--results (\S+)/gm)].map(
+        ([, file]) => file,
+      );
+    const files = ['a.jsonl', 'b.jsonl', 'c.jsonl', 'd.jsonl', 'e.jsonl'];
+    for (const file of files) await batch('--results', file, '--limit', '1', '--concurrency', '1');
+    expect(await continued()).toEqual(['e.jsonl', 'd.jsonl', 'c.jsonl']);
+    for (const file of ['c.jsonl', 'd.jsonl', 'e.jsonl']) rmSync(join(cwd, file));
+    expect(await continued()).toEqual(['b.jsonl', 'a.jsonl']);
+    rmSync(join(cwd, 'b.jsonl'));
+    await batch('--results', 'b.jsonl');
+    expect(await continued()).toEqual(['a.jsonl']);
+    expect(await continued('--status', 'stopped')).toEqual(['a.jsonl']);
+  });
+
   test('results: the command that continues is that of the batch, in any folder, unless its file was moved or replaced', async () => {
     const { env, clock, cwd, batch } = await startHistoryBatch();
     const textOf = async (file: string, folder = cwd) => {
@@ -240,7 +257,9 @@ describe('history: recording and listing runs', () => {
       [false, 'STOPPED'],
     ] as const) {
       const { stdout } = await runCli(['history'], { env, clock, self: { isAlive: () => isAlive } });
-      expect(stdout).toMatch(new RegExp(`\\n[0-9a-f]{8} {2}${status} .*\\n {2}2 rows\\n$`));
+      expect(stdout).toMatch(
+        new RegExp(`\\n[0-9a-f]{8} {2}${status} .*\\n {2}2 rows: see wfr results [0-9a-f]{8}\\n$`),
+      );
     }
   });
 
@@ -311,16 +330,29 @@ describe('history: recording and listing runs', () => {
     expect(statSync(file).size).toBeLessThan(3 * 1024);
   });
 
-  test('history: a folder is named as it was written, or else by its name, and has its files as rows', async () => {
-    const { env, clock, latest } = await startHistoryBatch();
-    const cwd = folderWith({ 'scans/a.pdf': '%PDF-1.7 a', 'scans/b.pdf': '%PDF-1.7 b' });
-    for (const files of ['scans', 'scans/*.pdf'])
-      await runCli(['batch', INVOICE, '--each', 'invoice', files, '-i', 'customer=A'], { env, clock, cwd });
-    expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ .* 2 rows: 2 finished$/);
-    const inFolder = { env, clock, cwd: join(cwd, 'scans') };
-    const flags = ['-i', 'customer=B', '--results', 'b.jsonl'];
-    await runCli(['batch', INVOICE, '--each', 'invoice', 'a.pdf', ...flags], inFolder);
-    expect((await latest()).line).toMatch(/^FINISHED invoice v3: scans\/ .* 1 row: 1 finished$/);
+  test('history: a batch is named by the path of its table, or of its files, from the working folder', async () => {
+    const { env, clock } = await startHistorySandbox();
+    const deep = join('x'.repeat(120), 'y'.repeat(120));
+    const table = 'customer\nACME\n';
+    const cwd = folderWith({
+      ...{ 'scans/a.pdf': '%PDF-1.7 a', 'scans/b.pdf': '%PDF-1.7 b' },
+      ...{ 'april/rows.csv': table, [join(deep, 'rows.csv')]: table },
+    });
+    const wfr = (folder: string, args: string[], stdin = '') =>
+      runCli(args, { env, clock, cwd: join(cwd, folder), stdin });
+    const names = async (folder: string) =>
+      [...(await wfr(folder, ['history'])).stdout.matchAll(/ v\d: (\S+)/g)].map(([, name]) => name);
+    const scans = ['batch', INVOICE, '-i', 'customer=A', '--each', 'invoice'];
+    await wfr('april', ['batch', FAILING, '--rows', 'rows.csv']);
+    for (const files of ['scans', 'scans/*.pdf']) await wfr('.', [...scans, files]);
+    expect(await names('.')).toEqual([join('scans', '*'), join('april', 'rows.csv')]);
+    expect(await names('april')).toEqual([join('..', 'scans', '*'), 'rows.csv']);
+    await wfr('scans', [...scans, 'a.pdf', '--results', 'b.jsonl']);
+    await wfr('april', ['batch', FAILING, '--rows', '-', '--results', 'c.jsonl'], table);
+    expect((await names('scans')).slice(0, 3)).toEqual(['-', '*', '*']);
+    // Of a long path, the end is kept.
+    await wfr(deep, ['batch', FAILING, '--rows', 'rows.csv']);
+    expect((await names('.'))[0]).toMatch(/y{120}.rows\.csv$/);
   });
 
   test('results: the id of a batch in the history stands for its results file, in any folder', async () => {
