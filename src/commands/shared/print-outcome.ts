@@ -129,6 +129,18 @@ export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: stri
   }
 }
 
+/** Prints on a terminal how to print the output of one of several runs, if one has finished. */
+export function printOutputStep(
+  runs: readonly (Pick<Outcome, 'run'> & { id: string })[],
+  plan: ResumePlan,
+  reporter: Reporter,
+): void {
+  const finished = runs.find(({ run }) => run?.status === 'FINISHED');
+  if (finished === undefined || plan.format !== 'text' || !reporter.live) return;
+  const step = { text: 'To print an output', command: watchCommand([finished.id], plan) };
+  reporter.continuation(step, { isDim: true });
+}
+
 /** Prints how a run ended, and which it is unless this command triggered it, and so has named it. */
 function printEnded(
   run: Run,

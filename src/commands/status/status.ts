@@ -10,7 +10,7 @@ import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
-import { printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { printMissing, printOutputStep, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -64,8 +64,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     ? await printTable(listRuns(plan.ids, past, plan.settings.workflowNameOf), runs, session)
     : runs;
   // A script that asks again and again needs no counts.
-  if (isTable && reporter.live && runs.some(({ run }) => run))
-    reporter.block([countsText(runs, reporter.style)]);
+  if (isTable && reporter.live) reporter.block([countsText(runs, reporter.style)]);
   // Below the table, so that they are not in its way.
   for (const { id, error } of runs) {
     if (error === undefined || error.code === 'no-such-run') continue;
@@ -73,6 +72,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     if (plan.severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   }
   printMissing(runs, reporter);
+  if (isTable) printOutputStep(runs, plan, reporter);
   return { runs: shown, ...resumeOf(shown, plan) };
 }
 
@@ -111,8 +111,8 @@ const MIN_PREVIEW = 20;
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
   const room = layout.width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, layout.width - LABEL_WIDTH);
-  const json = joinChunks(run.status === 'FINISHED' ? compactJson(outputOf(run)) : [], 2 * room);
-  const characters = [...json.trimEnd()];
+  const json = joinChunks(run.status === 'FINISHED' ? compactJson(outputOf(run)) : [], 2 * room).trimEnd();
+  const characters = [...json];
   const isCut = characters.length > room;
   const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
@@ -120,12 +120,11 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
     duration: durationText(past) ?? (hasEnded(run) ? 'not known (not watched to the end)' : undefined),
     label: past?.label,
     workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
-    output: json === '' ? undefined : isCut ? `${characters.slice(0, room - 1).join('')}…` : json.trimEnd(),
+    output: isCut ? `${characters.slice(0, room - 1).join('')}…` : json || undefined,
     page: plan.settings.pageOf(run.id),
   };
   await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
   // A script that asks again and again needs no advice.
-  const isAdvised = !hasEnded(run) && reporter.live;
-  const text = isCut ? 'To print the whole output' : isAdvised && 'To watch it';
+  const text = isCut ? 'To print the whole output' : !hasEnded(run) && reporter.live && 'To watch it';
   if (text) reporter.continuation({ text, command: watchCommand([run.id], plan) }, { isDim: true });
 }

@@ -12,7 +12,7 @@ import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
-import { canResume, printMissing, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { canResume, printMissing, printOutputStep, resumeOf, watchCommand } from '../shared/print-outcome.js';
 import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -83,9 +83,8 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
-    const isTimedOut = interruption.received === undefined && runs.some(({ state }) => state === 'running');
-    const watched = `${isTimedOut ? 'stopped after' : 'watched for'} ${formatElapsed(service.clock.monotonic() - started)}`;
-    if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; ${watched}`]);
+    const watched = formatElapsed(service.clock.monotonic() - started);
+    if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; watched for ${watched}`]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume).map(({ id }) => id);
     if (reporter.showsErrors) {
@@ -94,6 +93,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
       const text = open.length === 1 ? 'To watch it' : 'To watch them';
       if (open.length > 0) reporter.continuation({ text, command: watchCommand(open, plan) });
     }
+    if (plan.saveOutput === undefined) printOutputStep(runs, plan, reporter);
   }
   return { runs, ...resumeOf(runs, plan) };
 }

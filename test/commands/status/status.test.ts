@@ -231,6 +231,15 @@ describe('status', () => {
     expect((await status(handler, ['c', 'a'])).stderr).toBe('');
     const shown = await status(handler, ['c', 'a'], { terminal: 80 });
     expect(stripVTControlCharacters(shown.stderr)).toBe('2 runs: 2 RUNNING\n');
+    const ended: Handler = (request, reply) => {
+      reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) });
+    };
+    expect((await status(ended, ['c', 'a'])).stderr).toBe('');
+    expect(stripVTControlCharacters((await status(ended, ['c', 'a'], { terminal: 80 })).stderr)).toBe(
+      '2 runs: 2 FINISHED\nTo print an output: wfr watch c\n',
+    );
+    const absent = await status((_request, reply) => reply.send(404), ['c', 'a'], { terminal: 80 });
+    expect(stripVTControlCharacters(absent.stderr)).toMatch(/^2 runs: 2 not found\nwfr: error: /);
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });

@@ -192,13 +192,27 @@ describe('the end of several runs', () => {
 order-1        FINISHED  4/4    v1                              26s
 `);
     expect(stderr).not.toContain('Finished: run');
-    expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
+    expect(stderr).toMatch(
+      /3 runs: 3 FINISHED; watched for [\d.]+s\nTo print an output: wfr watch 10fa8c1e-\S+79\n\S*$/,
+    );
   });
 
-  test('watch --timeout: the last line says when the waiting stopped', async () => {
+  test('watch --timeout: the last lines say how long it watched, and how to watch and to print', async () => {
     const { stderr, exitCode } = await watch([FIRST, 'order-1', '--timeout', '1s'], {}, ['order-1']);
     expect(exitCode).toBe(8);
-    expect(stderr).toMatch(/2 runs: 1 FINISHED, 1 RUNNING; stopped after [\d.]+s\nTo watch it: /);
+    expect(stderr).toMatch(
+      /2 runs: 1 FINISHED, 1 RUNNING; watched for [\d.]+s\nTo watch it: .*\nTo print an output: wfr watch order-1\n/,
+    );
+  });
+
+  test.each([
+    ['bad', []],
+    ['order-1', ['-o', 'json']],
+    ['order-1', ['-q']],
+    ['order-1', ['--save-outputs', 'out']],
+  ])('of the runs bad and %s with the flags %j, no output is to be printed', async (id, flags) => {
+    const { stderr } = await watch(['bad', id, ...flags], { cwd: temporaryFolder() }, ['order-1']);
+    expect(stderr).not.toContain('To print');
   });
 
   test('a run that is not found has a color', async () => {
@@ -210,6 +224,7 @@ order-1        FINISHED  4/4    v1                              26s
   test('without a terminal, there are plain lines and the count', async () => {
     const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
     expect(stderr).toMatch(/Z missing {2}not found\n/);
+    expect(stderr).not.toContain('To print');
     expect(stderr).toMatch(
       /\n2 runs: 1 FINISHED, 1 not found; watched for 6s\nwfr: error: the service has no run missing/,
     );
