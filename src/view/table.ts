@@ -9,7 +9,7 @@ import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid } from '../text/url.js';
-import { wrapLines } from '../text/wrap.js';
+import { layOutTerm } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
 import { ageText, durationText, statusOrReason } from './summary.js';
 
@@ -35,20 +35,21 @@ const MIN_WIDTH = 4;
 const ENOUGH_WIDTH = 22;
 
 /**
- * Returns a line for the header, and for each row a line, with what `below` says of it wrapped below. Empty columns are left
- * out; wider than `width`, others are, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
+ * Empty columns are left out; wider than `width`, others are, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { style, width }: Pick<Layout, 'style' | 'width'>,
-  below: (row: Row) => string = () => '',
+  { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
+  detail: (row: Row) => string = () => '',
 ): string[] {
+  const width = windowWidth || Number.POSITIVE_INFINITY;
   const shown = fitColumns(
     columns
       .filter(({ text }) => rows.some((row) => text(row) !== ''))
       .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
-    width === 0 ? Number.POSITIVE_INFINITY : width,
+    width,
   );
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
@@ -63,16 +64,13 @@ export function layOutTable<Row>(
     });
     return cells.join(GAP).trimEnd();
   };
-  return [
-    line(),
-    ...rows.flatMap((row) => [
-      line(row),
-      ...wrapLines(
-        [`  ${below(row)}`].filter((text) => text.trim()),
-        width,
-      ),
-    ]),
-  ];
+  const linesOf = (row: Row): string[] => {
+    if (detail(row) === '') return [line(row)];
+    const cells = 1 + shown.findLastIndex(({ text }) => text(row) !== '');
+    const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
+    return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
+  };
+  return [line(), ...rows.flatMap(linesOf)];
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };

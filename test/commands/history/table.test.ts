@@ -246,7 +246,7 @@ describe('history: the runs that are listed', () => {
 
   test.each([
     [120, '60 rows: 52 finished, 4 failed, 1 rejected, 3 invalid'],
-    [40, '60 rows: 52 finished, 4 failed,\n    1 rejected, 3 invalid'],
+    [40, '60 rows: 52 finished, 4 failed,\n  1 rejected, 3 invalid'],
   ])('in a window of %i columns, the states of rows are below the batch', async (stdoutTerminal, text) => {
     const rows = { finished: 52, failed: 4, rejected: 1, invalid: 3 };
     const elsewhere = { id: 'a', baseUrl: 'https://other.example.com/' };

@@ -86,7 +86,7 @@ describe('results --get', () => {
     },
   );
 
-  test('results --get: text is a table of the rows with their outcomes and values, and messages below; the summary is on stderr', async () => {
+  test('results --get: text is a table of the rows with their outcomes and values, or their messages; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
       [
@@ -104,10 +104,8 @@ describe('results --get', () => {
     expect(stdout.split('\n')).toEqual([
       'ROW      OUTCOME   /a                      /b',
       't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
-      't.csv:3  failed',
-      '  no',
-      't.csv:4  failed',
-      '  Book: no',
+      't.csv:3  failed    no',
+      't.csv:4  failed    Book: no',
       '',
     ]);
     expect(stderr).toContain('2 failed');
@@ -177,8 +175,20 @@ describe('results --get on a terminal', () => {
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
     expect(stdout).toBe(
-      'ROW                          OUTCOME\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n    found\n',
+      'ROW                          OUTCOME\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n  found\n',
     );
+  });
+
+  test('results --get: the message of a row is in place of its values, wrapped from their column', async () => {
+    const message = 'The totals do not match: 119.00 expected, 191.00 found';
+    const cwd = folderOf([...finished(2, '{"total":1}'), ...failed(3, message)]);
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
+    const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], options);
+    expect(stdout).toBe(`LINE  OUTCOME   /total
+2     finished       1
+3     failed    The totals do not match: 119.00 expected,
+                191.00 found
+`);
   });
 
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
