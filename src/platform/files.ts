@@ -73,6 +73,15 @@ export function throwForPathBelow(error: unknown): never {
   throw systemError('ENOTDIR');
 }
 
+/** Returns what handles the error of an attempt to open or create a file: ENOENT may be about its folder, which it names then. */
+export function throwForFolder(path: string) {
+  return async (error: unknown): Promise<never> => {
+    const folder = dirname(path);
+    if (errorCode(error) !== 'ENOENT' || (await statOf(folder)) !== undefined) throw error;
+    throw new Error(`the folder ${folder} does not exist (ENOENT)`);
+  };
+}
+
 /** Returns what is at a path, at the end of links; undefined where nothing can be found. */
 export function statOf(path: string): Promise<BigIntStats | undefined> {
   return promises.stat(path, { bigint: true }).catch(() => undefined);
@@ -101,14 +110,17 @@ export async function* readFromStart(handle: FileHandle): AsyncGenerator<Buffer,
   }
 }
 
+/** Returns what is at a path, at the end of links; undefined if nothing is. Throws any other error of the system. */
+export function statIfExists(path: string): Promise<Stats | undefined> {
+  return promises.stat(path).catch((error) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    return undefined;
+  });
+}
+
 /** Returns whether a path is that of an existing folder. */
 export async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await promises.stat(path)).isDirectory();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
+  return (await statIfExists(path))?.isDirectory() === true;
 }
 
 /**
@@ -189,7 +201,7 @@ export async function giveUnusedName(from: string, to: string): Promise<void> {
 export async function createHidden(path: string, context: Context, mode?: number) {
   const { randomUUID } = await import('node:crypto');
   const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
-  const file = await promises.open(hidden, 'wx', mode);
+  const file = await promises.open(hidden, 'wx', mode).catch(throwForFolder(path));
   await assertOpenedAt(file, hidden).catch(async (error) => {
     await file.close();
     throw error;

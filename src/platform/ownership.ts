@@ -6,7 +6,7 @@ import { promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
-import { assertOpenedAt, lstatOf, MAX_LINKS } from './files.js';
+import { assertOpenedAt, lstatOf, MAX_LINKS, throwForFolder } from './files.js';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
@@ -99,7 +99,7 @@ export async function openTrusted(
   uid: UserId,
 ): Promise<FileHandle> {
   const resolved = await resolveTrusted(path, uid);
-  const handle = await promises.open(resolved, flags, mode);
+  const handle = await promises.open(resolved, flags, mode).catch(throwForFolder(resolved));
   try {
     if (DESCRIPTOR.test(resolved)) return handle;
     await assertOpenedAt(handle, resolved);

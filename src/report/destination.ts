@@ -6,9 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
-import { createHidden, resolvePath } from '../platform/files.js';
+import { createHidden, resolvePath, statIfExists } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { errorCode } from '../platform/system-error.js';
 
 /** An opened report: written once, or closed. */
 export interface Report {
@@ -31,11 +30,7 @@ type Destination = Pick<Report, 'close'> & { write(chunks: Chunks): Promise<void
  */
 export async function openDestination(name: string, context: Context): Promise<Destination> {
   const target = await resolveTrusted(resolvePath(name, context), context.uid);
-  const stats = await promises.stat(target).catch((error) => {
-    // A missing folder is reported when the temporary file is created.
-    if (errorCode(error) !== 'ENOENT') throw error;
-    return undefined;
-  });
+  const stats = await statIfExists(target);
   const openDirectly = stats && (await findDirectWay(target, stats));
   if (openDirectly !== undefined)
     return {
@@ -46,7 +41,7 @@ export async function openDestination(name: string, context: Context): Promise<D
     };
   // rename() would replace a read-only file; that must fail like writing to it.
   if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
-  return createHidden(target, context, stats?.mode).catch(throwForFolder(target));
+  return createHidden(target, context, stats?.mode);
 }
 
 /** Returns what opens a target that is not replaced; undefined for a file. */
@@ -69,12 +64,4 @@ async function findDirectWay(path: string, stats: Stats): Promise<(() => NodeJS.
   // Nothing is written, but a descriptor that was opened for reading fails.
   writeSync(fd, '');
   return () => createWriteStream('', { fd, autoClose: false });
-}
-
-/** Returns what handles the error of an attempt to create a file: ENOENT is about its folder. */
-export function throwForFolder(path: string) {
-  return (error: unknown): never => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
-  };
 }

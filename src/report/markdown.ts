@@ -25,7 +25,7 @@ import { compactJson } from '../text/json/format-json.js';
 import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { joinChunks } from '../text/utf8.js';
-import { type Report, throwForFolder } from './destination.js';
+import type { Report } from './destination.js';
 
 const TABLE_HEAD = `| Run | Workflow | Outcome | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- |
@@ -161,9 +161,7 @@ async function openFile(variable: string, render: RenderText, context: Context):
     );
   }
   const name = `--report github (${variable} ${path})`;
-  const file = await openTrusted(path, 'a', 0o666, uid)
-    .catch(throwForFolder(path))
-    .catch(throwAsUsageError(name));
+  const file = await openTrusted(path, 'a', 0o666, uid).catch(throwAsUsageError(name));
   return {
     name,
     async write(result) {

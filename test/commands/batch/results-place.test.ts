@@ -192,6 +192,17 @@ describe('batch without --results: where it is required', () => {
     },
   );
 
+  test('batch: a folder of --results that does not exist is named, and nothing is sent', async () => {
+    const { wfr, posts } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'missing/r.jsonl'];
+    const { exitCode, stderr } = await wfr(args, { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 2, posts: 0 });
+    expect(stderr).toContain(
+      `--results missing/r.jsonl: the folder ${join(cwd, 'missing')} does not exist (ENOENT)\n`,
+    );
+  });
+
   test.skipIf(LACKS.devices)('batch: a device as the table requires --results', async () => {
     const { wfr } = await startBatchService();
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', '/dev/null']);
