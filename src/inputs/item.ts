@@ -98,7 +98,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
       const parameter = parameters?.get(raw);
       if (parameter === undefined) words.push(raw || '""');
       else {
-        problems.push(`${raw}: has no value; write ${shellCommand([exampleItem(parameter)])}`);
+        problems.push(describeWord(raw, shellCommand([exampleItem(parameter)])));
         invalidNames.push(raw);
       }
       continue;
@@ -118,8 +118,16 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
       invalidNames.push(name);
     }
   }
-  if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
+  const [word = ''] = words;
+  if (words.length === 1 && /^\w[\w-]*$/.test(word))
+    problems.unshift(describeWord(word, `${word}=text, ${word}@file or ${word}:=json`));
+  else if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
   return { items: [...items.values()], problems, invalidNames };
+}
+
+/** Returns the problem with a word that may be the name of an input, which could be written in these `forms`. */
+function describeWord(name: string, forms: string): string {
+  return `${name}: has no value; write ${forms}`;
 }
 
 function withPath(item: Item): Item {

@@ -219,9 +219,10 @@ export async function createRun(
   }
 }
 
-/** Returns whether the service rejected the inputs with a message that has the name of this one. */
+/** Returns whether the service rejected the value of this input: its message has the name, and does not call it unknown. */
 export function blamesInput({ status, message = '' }: ErrorResponse, name: string): boolean {
-  const words = message.split(/[^\p{L}\p{N}_-]+/u);
+  const aboutValues = message.split(/[;\n]/).filter((part) => !/unknown/i.test(part));
+  const words = aboutValues.join(' ').split(/[^\p{L}\p{N}_-]+/u);
   return (status === 400 || status === 422) && words.includes(name);
 }
 

@@ -225,7 +225,7 @@ test('usage errors: reported all at once, including --color and the token', asyn
     '--color blue',
     'none: no such file',
     '--interval x',
-    'bad: not an input',
+    'bad: has no value',
   ]) {
     expect(stderr).toContain(part);
   }

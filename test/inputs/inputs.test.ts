@@ -176,6 +176,13 @@ describe('inputs: texts that the service rejects', () => {
     ['names another input of the command line', 422, 'inputs.customer: is unknown', []],
     ['names an input of the inputs file', 422, 'inputs.size: is unknown', []],
     ['has another status', 409, 'inputs.amount: is in use', []],
+    [
+      'calls one unknown',
+      422,
+      'inputs.amount: unknown parameter "amount"; inputs.paid: must be a boolean',
+      [PAID],
+    ],
+    ['calls one unknown, line by line', 422, 'inputs.paid: no\ninputs.amount: Unknown', [PAID]],
   ])(
     'run: a rejection that %s has a hint for each that may be wrong',
     async (_case, status, message, hints) => {
@@ -443,7 +450,7 @@ describe('inputs: what is rejected before anything is sent', () => {
     [
       ['one', 'x:={'],
       [
-        `one: ${NO_INPUT}`,
+        'one: has no value; write one=text, one@file or one:=json',
         'x:={: not JSON: unexpected end at character 2; for text, use x=text; for a file, x@:=path',
       ],
     ],
@@ -455,7 +462,8 @@ describe('inputs: what is rejected before anything is sent', () => {
   });
 
   test.each([
-    ['plain', 'plain: not an input such as name=text'],
+    ['plain', 'plain: has no value; write plain=text, plain@file or plain:=json\n'],
+    ['./plain', './plain: not an input such as name=text'],
     ['=x', '=x: has no name before "="'],
     ['x:={', 'x:={: not JSON: unexpected end at character 2'],
     ['x:=[1:2]', 'x:=[1:2]: not JSON: expected a comma or ] at character 3'],
@@ -517,7 +525,7 @@ describe('inputs: what is rejected before anything is sent', () => {
     );
     expect(exitCode).toBe(2);
     for (const part of [
-      'plain: not',
+      'plain: has no value',
       'none.pdf: no such file',
       'y:={: not JSON',
       '--interval soon',

@@ -19,6 +19,6 @@ test('GitHub action: builds itself in a job with NODE_ENV=production', async () 
   expect((await start('bash', [join(checkout, 'action/install.sh')], job).ended).exitCode).toBe(0);
   const { exitCode, stderr } = await start('bash', [join(checkout, 'action/run.sh')], { ...job, ...inputs })
     .ended;
-  expect(stderr).toContain('a: not an input');
+  expect(stderr).toContain('a: has no value; write a=text, a@file or a:=json');
   expect(exitCode).toBe(2);
 });

@@ -387,7 +387,7 @@ describe('batch: the command line', () => {
       '--concurrency 0: expected a whole number',
       '--rate x: expected requests per second',
       '--shard 3/2: expected INDEX/COUNT',
-      'bad: not an input',
+      'bad: has no value',
       'wfr batch requires rows: --rows <file>, or --each <parameter> and files',
     ]) {
       expect(stderr).toContain(message);

@@ -82,7 +82,7 @@ describe('wfr run with declared parameters', () => {
       exitCode: 2,
       stderr:
         'wfr: error: 4 problems\n' +
-        '  amout: not an input such as name=text or name@document; see wfr help inputs\n' +
+        '  amout: has no value; write amout=text, amout@file or amout:=json\n' +
         '  invoice: has no value; write invoice@scan.pdf\n' +
         '  customer: has no value; write customer=text\n' +
         "  lines: has no value; write 'lines:=[]'\n",

@@ -65,7 +65,7 @@ describe('the label of a message', () => {
 
   test.each([
     ['wfr sandbox -- bash', ['run', 'w']],
-    ['wfr help inputs', ['run', 'w', 'x']],
+    ['wfr help inputs', ['run', 'w', 'x.pdf']],
     ['wfr help config', ['config', 'show', '--profile', 'none']],
   ])('the command %s in a line of advice is on one line at every width', async (command, args) => {
     for (let terminal = 30; terminal <= 140; terminal++) {
