@@ -26,7 +26,7 @@ export interface SandboxOptions {
   /** Start the run of every trigger, then close the connection without a response. */
   dropAnswer?: boolean | undefined;
   clock: { now(): number; monotonic(): number };
-  /** Called with a text for each request, of one line unless a rejection has several. */
+  /** Called with a text for each request: a line, and below it why it was rejected. */
   log?: ((line: string) => void) | undefined;
 }
 
@@ -86,10 +86,10 @@ async function respond(
 ): Promise<void> {
   const { status, body, detail } = await handle(request, options, runs).catch((error: Error) => {
     const status = error instanceof Rejection ? error.status : 500;
-    return { status, body: { error: { message: error.message } }, detail: error.message };
+    return { status, body: { error: { message: error.message } }, detail: `\n${error.message}` };
   });
   const isDropped = dropAnswer && status === 201;
-  const line = `${status} ${request.method?.padEnd(4)} ${request.url} ${detail}`;
+  const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
   log?.(isDropped ? `${line}, response dropped` : line);
   if (isDropped) {
     request.socket.destroy();
@@ -102,14 +102,14 @@ async function respond(
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** Returns the status and the body of the response, and what the log says of it. Throws Rejection. */
+/** Returns the status and the body of the response, and what the log says behind the path. Throws Rejection. */
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
   assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`)
     throw new Rejection(401, 'This sandbox takes its own access token (WFR_TOKEN).');
   if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
     const body = await handleTrigger(request, options, runs);
-    return { status: 201, body, detail: `${body.id} ${body.versionName}` };
+    return { status: 201, body, detail: ` ${body.id} ${body.versionName}` };
   }
   const [, id] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
   if (request.method !== 'GET' || id === undefined)
@@ -118,7 +118,7 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   if (stateOfRun === undefined)
     throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   const body = stateOfRun();
-  return { status: 200, body, detail: body.status };
+  return { status: 200, body, detail: ` ${body.status}` };
 }
 
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */

@@ -89,7 +89,7 @@ function checkNames(workflow: unknown, path: JsonPath): JsonProblem[] {
     for (const [, name = ''] of text.matchAll(PLACEHOLDER)) checkPlaceholder(name, place, aboutValue);
   for (const name of Object.keys(asObject(when)))
     checkPlaceholder(name, [...path, 'failure', 'when', name], aboutName);
-  if (step !== undefined && !names.includes(step))
+  if (step !== undefined && names.length > 0 && !names.includes(step))
     problems.push(
       aboutValue([...path, 'failure', 'step'], `"step" must be one of the steps: ${names.join(', ')}`),
     );

@@ -235,7 +235,7 @@ describe('wfr sandbox', () => {
     });
     expect(statuses).toEqual([404]);
     expect(result.exitCode).toBe(130);
-    expect(result.stderr).toContain('404 GET  /v1/runs/none This sandbox has no run with this id');
+    expect(result.stderr).toContain('404 GET  /v1/runs/none\n  This sandbox has no run with this id');
   });
 
   test.each([
@@ -440,6 +440,13 @@ describe('wfr sandbox --workflows', () => {
     const { exitCode, stderr } = await sandboxWith(definition);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(text);
+  });
+
+  test('wfr sandbox --workflows: a workflow without steps is one mistake, though its failure names a step', async () => {
+    const failing = { ...valid, steps: [], failure: { step: 'other', message: 'm' } };
+    const { stderr } = await sandboxWith({ workflows: [failing] });
+    expect(stderr).toMatch(/^wfr: error: \S+ "steps" must be a list that is not empty; found \[\]\n/);
+    expect(stderr).not.toContain('"step" must');
   });
 
   test('wfr sandbox --workflows: all mistakes of a file are reported at once, with line and column', async () => {

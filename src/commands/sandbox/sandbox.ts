@@ -78,9 +78,9 @@ export async function sandbox(
   const log = (line: string) => {
     const time = formatIso(clock.now()).slice(11, 19);
     const text = sanitizeLines(line)
-      .join('; ')
+      .join('\n  ')
       .replace(/^[45]\d\d/, (status) => style.error(status));
-    void writeLine(`${time}Z ${text}`, context);
+    void writeLines(`${time}Z ${text}`, context);
   };
   const served = { ...options, dropAnswer, token, clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {
@@ -92,17 +92,15 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(fromProfile !== undefined && { WFR_PROFILE: fromProfile }),
   };
-  const forced = shellCommand(toArgs({ failStep, reject, dropAnswer }));
-  const announce = async (end: string) => {
-    const effect = dropAnswer ? ' (runs start without a response)' : '';
-    // Otherwise, the examples seem to be broken.
-    if (forced !== '') await writeLine(`Forced: ${sanitize(forced)}${effect}`, context);
-    await writeLine(`Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
-  };
+  const forced = shellCommand(toArgs({ failStep, slow, reject, dropAnswer }));
+  // Otherwise, the examples seem to be broken.
+  const notice = forced === '' ? '' : `Forced: ${forced}\n`;
+  const announce = (end: string) =>
+    writeLines(`${notice}Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   const shown = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n');
   const placeholder = shown.includes(PLACEHOLDER) ? '\nscan.pdf stands for a document of yours.\n' : '';
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
-  const examples = shown + placeholder + more;
+  const examples = `${shown}${placeholder}${more}\n`;
   try {
     return program === undefined
       ? await serve(settings, examples, announce, context)
@@ -131,10 +129,7 @@ async function serve(
   await context.stderr.write(`\nTo try it there:\n\n${examples}`);
   const end = await ended.finally(release);
   // After the ^C that a terminal echoes.
-  if (context.stderr.isTerminal) {
-    await context.stderr.write('\n');
-    await writeLine(ENDED, context);
-  }
+  if (context.stderr.isTerminal) await writeLines(`\n${ENDED}`, context);
   return end;
 }
 
@@ -166,7 +161,7 @@ async function runCommand(
     const name = shellCommand([program], context.platform);
     const child = await starting.catch(throwAsUsageError(`the program ${name} cannot be started`));
     const end = await child.exited;
-    if (isShown) await writeLine(ENDED, context);
+    if (isShown) await writeLines(ENDED, context);
     // Another signal as a shell reports it.
     return typeof end === 'number' || end in SIGNAL_EXIT_CODES ? (end as Exit) : 128 + constants.signals[end];
   } finally {
@@ -186,8 +181,8 @@ function isWfr(program: string, [script = '']: readonly string[]): boolean {
   return [program, script].some((path) => /^wfr(\.js|\.cmd|\.exe)?$/i.test(basename(path)));
 }
 
-function writeLine(text: string, { stderr }: Context): Promise<void> {
-  const lines = wrapLines([text], stderr.columns);
+function writeLines(text: string, { stderr }: Context): Promise<void> {
+  const lines = wrapLines(text.split('\n'), stderr.columns);
   return stderr.write(`${lines.join('\n')}\n`);
 }
 

@@ -86,12 +86,9 @@ describe('sandbox -- command, in process', () => {
   });
 
   test.each([
-    [['--drop-answer'], '--drop-answer (runs start without a response)'],
+    [['--drop-answer', '--slow', '0.1'], '--slow 0.1 --drop-answer'],
     [['--reject', '422'], '--reject 422'],
-    [
-      ['--drop-answer', '--fail-step', 'Check totals'],
-      "--fail-step 'Check totals' --drop-answer (runs start without a response)",
-    ],
+    [['--drop-answer', '--fail-step', 'Check totals'], "--fail-step 'Check totals' --drop-answer"],
   ])('sandbox: with %j, the first line in a shell says what is forced', async (flags, forced) => {
     const { stderr } = await start(['bash'], { terminal: 120 }, () => Promise.resolve(), flags);
     expect(stderr.split('\n').slice(0, 2)).toEqual([
