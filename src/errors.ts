@@ -114,16 +114,16 @@ export function exclusive(one: string, other: string): UsageError {
   return new UsageError(`${one} and ${other} exclude each other`);
 }
 
-/** Returns the error of a name that is none of `names`, of which it suggests the nearest, or all. */
+/** Returns the error of a name that is none of `names`: after `start`, it suggests the nearest, or all. */
 export function unknownName(
-  problem: string,
+  start: string,
   name: string,
   names: readonly string[],
   hint?: string,
 ): UsageError {
   const nearest = findNearest(name, names);
   const fix = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
-  return new UsageError(`${problem}; ${fix}`, hint);
+  return new UsageError(start + fix, hint);
 }
 
 /** An input that cannot be sent: its text, or the file that it names. The message says why, and how to fix it. */

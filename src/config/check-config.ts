@@ -12,7 +12,7 @@ import {
   parseJsonFile,
 } from '../text/json/json-file.js';
 import { baseUrlProblem, redactUrl } from '../text/url.js';
-import { type ProfileSettings, SETTINGS, type Setting } from './settings-table.js';
+import { EXAMPLE_BASE_URL, type ProfileSettings, SETTINGS, type Setting } from './settings-table.js';
 
 /** The content of a config file that passed the checks. */
 export interface ConfigContent {
@@ -41,7 +41,7 @@ export const CONFIG_FILE: Schema = {
       }),
       additionalProperties: {
         type: 'object',
-        title: 'a profile, such as {"baseUrl": "https://workflows.example.com/api/v1"}',
+        title: `a profile, such as {"baseUrl": "${EXAMPLE_BASE_URL}"}`,
         properties: SETTINGS,
         check: checkProfile,
       },

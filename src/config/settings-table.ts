@@ -66,8 +66,11 @@ const WORKFLOW_UUID = text('the UUID of a workflow, such as "5b1f0c3e-6d0a-4c57-
 
 const POLLING = DEFAULT_LIMITS.polling;
 
+/** What messages and a first config file have in place of the address of a service. */
+export const EXAMPLE_BASE_URL = 'https://workflows.example.com/api/v1';
+
 const ROWS = {
-  baseUrl: text('a URL, such as "https://workflows.example.com/api/v1"', {
+  baseUrl: text(`a URL, such as "${EXAMPLE_BASE_URL}"`, {
     flag: '--base-url',
     variable: 'WFR_BASE_URL',
   }),

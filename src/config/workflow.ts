@@ -46,7 +46,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
     throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
   if (named.length === 0) return workflow;
   const names = named.map(({ name }) => name);
-  throw unknownName(`${workflow}: no workflow of profile ${profile?.name}, and no UUID`, workflow, names);
+  throw unknownName(`${workflow}: no workflow of profile ${profile?.name}, and no UUID; `, workflow, names);
 }
 
 /** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */

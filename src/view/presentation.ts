@@ -1,5 +1,5 @@
 /** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
-import { UsageError } from '../errors.js';
+import { unknownName } from '../errors.js';
 import { WORDS } from '../outcome/outcome.js';
 import type { Context, Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
@@ -21,7 +21,7 @@ export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 export function decidePresentation(flags: PresentationFlags, { env, stdout, stderr, errorsAsData }: Context) {
   const { color, output, results, quiet = false, verbose = false } = flags;
   if (color !== undefined && !COLOR_CHOICES.includes(color)) {
-    throw new UsageError(`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`);
+    throw unknownName(`--color ${color}: `, color, COLOR_CHOICES);
   }
   const isCi = isInCi(env);
   const isPiped = !stdout.isTerminal && !stdout.isFile;

@@ -269,7 +269,7 @@ describe('wfr sandbox', () => {
     const taken = await runCli(['sandbox', '--port', port]);
     expect(taken.exitCode).toBe(2);
     expect(taken.stderr).toContain(`--port ${port}: `);
-    expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: must be a port');
+    expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: expected a port');
   });
 
   test('wfr sandbox: a command that cannot be started exits 2', async () => {

@@ -19,7 +19,7 @@ import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../.
 import type { Row } from '../../table/row.js';
 import { comparableId } from '../../text/url.js';
 import type { PresentationFlags } from '../../view/presentation.js';
-import { type DocumentFlags, parseCount, type ReportFlags } from '../shared/output-flags.js';
+import { type DocumentFlags, parseNumber, type ReportFlags } from '../shared/output-flags.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { sessionSteps } from '../shared/session-steps.js';
@@ -67,10 +67,13 @@ export async function planBatch(
     wait: () => resolveWaitSettings(sources),
     triggerSettings: () => resolveTriggerSettings(sources),
     defaults: () => parseDefaults(flags.input ?? []),
-    concurrency: () => parseCount('--concurrency', flags.concurrency ?? '8', 100_000),
+    concurrency: () => parseNumber('--concurrency', flags.concurrency ?? '8', [1, 100_000]),
     rate: () => parseRate(flags.rate ?? '10'),
     shard: () => parseShard(flags.shard),
-    limit: () => (flags.limit === undefined ? Number.POSITIVE_INFINITY : parseCount('--limit', flags.limit)),
+    limit: () =>
+      flags.limit === undefined
+        ? Number.POSITIVE_INFINITY
+        : parseNumber('--limit', flags.limit, [1, 100_000_000]),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),

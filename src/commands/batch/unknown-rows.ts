@@ -48,9 +48,8 @@ export function parseSelection(
   if (raw === undefined) return [];
   const selection = raw === true ? 'all' : parseRowSelection(raw);
   if (selection !== undefined) return selection;
-  const rows = flag === '--resend-unknown' ? 'unknown' : 'failed, rejected and lost';
   throw new UsageError(
-    `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all ${rows} rows`,
+    `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all`,
   );
 }
 

@@ -19,7 +19,7 @@ import powershell from './wfr.ps1?raw';
 import zsh from './wfr.zsh?raw';
 
 /** By shell: a script that calls `wfr __complete` on every Tab. */
-export const SCRIPTS = { bash, zsh, fish, powershell } as const;
+export const SCRIPTS: ReadonlyMap<string, string> = new Map(Object.entries({ bash, zsh, fish, powershell }));
 
 /** A word, or files or folders that the shell adds, after `start` in the value. */
 type Candidate = { value: string; description?: string } | { paths: 'files' | 'folders'; start?: string };
@@ -100,7 +100,8 @@ function expectedOperand(command: Command, index: number, program: Command): Cur
   if (commands.length > 0) return index === 0 ? commandNames(command) : undefined;
   const last = registeredArguments.at(-1);
   const argument = registeredArguments[index] ?? (last?.variadic ? last : undefined);
-  if (argument?.name() !== 'topic') return argument?.argChoices?.map(toCandidate) ?? argument?.name();
+  if (argument?.name() !== 'topic')
+    return choicesOf(argument?.description ?? '')?.map(toCandidate) ?? argument?.name();
   return index === 0 ? [...commandNames(program), ...TOPIC_NAMES.map(toCandidate)] : undefined;
 }
 

@@ -1,11 +1,9 @@
 /** The definitions of `wfr completion` and of the hidden command that its scripts call on every Tab. */
-import { Argument } from 'commander';
+import { unknownName } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry } from '../shared/flags.js';
 
 const load = () => import('./complete.js');
-
-const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
@@ -21,11 +19,15 @@ Examples, with the startup file of each shell:
   wfr completion fish | source          # ~/.config/fish/config.fish
   wfr completion powershell | Out-String | Invoke-Expression   # $PROFILE`,
   define(command) {
-    command.addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS));
+    command.argument('<shell>', 'your shell: bash, zsh, fish or powershell');
   },
   async run(command, context) {
     const { SCRIPTS } = await load();
-    await context.stdout.write(SCRIPTS[command.args[0] as (typeof SHELLS)[number]]);
+    const [shell = ''] = command.args;
+    const script = SCRIPTS.get(shell);
+    if (script === undefined)
+      throw unknownName(`${shell || '""'}: `, shell, [...SCRIPTS.keys()], 'wfr help completion');
+    await context.stdout.write(script);
     return ExitCode.ok;
   },
 };

@@ -25,7 +25,7 @@ import {
   settingValues,
 } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import { type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
+import { EXAMPLE_BASE_URL, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { throwProblems, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -215,7 +215,7 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
 /** Returns a config file with one profile, which has each setting that a flag gives. Throws UsageError. */
 function createFirstConfig(flags: ServiceFlags, { cwd }: Context): ConfigContent {
   const { profile = 'default' } = flags;
-  const settings: ProfileSettings = { baseUrl: 'https://workflows.example.com/api/v1' };
+  const settings: ProfileSettings = { baseUrl: EXAMPLE_BASE_URL };
   for (const [name, { flag }] of Object.entries(SETTINGS)) {
     const value: unknown = flags[name as keyof ServiceFlags];
     const isPath = name.endsWith('File');

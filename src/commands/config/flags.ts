@@ -3,7 +3,8 @@ import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '
 import type { ConfigAction } from './config.js';
 
 const SHOW = 'wfr config show --profile production';
-const INIT = 'wfr config init --base-url https://workflows.example.com/api/v1';
+const BASE_URL = 'https://workflows.example.com/api/v1';
+const INIT = `wfr config init --base-url ${BASE_URL}`;
 
 export const CONFIG: CommandEntry = {
   name: 'config',
@@ -17,7 +18,7 @@ All settings of the file are optional:
     "defaultProfile": "production",
     "profiles": {
       "production": {
-        "baseUrl": "https://workflows.example.com/api/v1",
+        "baseUrl": "${BASE_URL}",
         "tokenCommand": ["pass", "show", "workflows"],
         "timeout": "30m",
         "workflows": {

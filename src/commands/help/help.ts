@@ -35,7 +35,7 @@ export async function help(
     const text = command ? commandHelp(command) : topic && TOPICS[topic](helpWidth(stdout));
     if (text === undefined) {
       const names = [...commands.map(commandPath), ...TOPIC_NAMES];
-      throw unknownName(`no help on "${name}"`, name, names);
+      throw unknownName(`no help on "${name}"; `, name, names);
     }
     await writeHelp(text, program.opts().color, stdout, context);
   }

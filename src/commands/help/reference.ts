@@ -48,8 +48,8 @@ export function describeCommand(command: Command) {
 }
 
 function describeArgument(argument: Argument) {
-  const { description, required, variadic: repeatable, argChoices: choices } = argument;
-  return { name: argument.name(), description, required, repeatable, choices };
+  const { description, required, variadic: repeatable } = argument;
+  return { name: argument.name(), description, required, repeatable, choices: choicesOf(description) };
 }
 
 function flagsOf(command: Command) {

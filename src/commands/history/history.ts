@@ -2,7 +2,7 @@
 import { chooseProfile, type ProfileFlags } from '../../config/profile.js';
 import { resolveRunPages, settingValues } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
-import { collectUsageErrors, UsageError } from '../../errors.js';
+import { collectUsageErrors, unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { continuation, idShortener, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import type { State } from '../../outcome/outcome.js';
@@ -30,8 +30,8 @@ import {
   OUTPUT_FORMATS,
   type OutputFlags,
   type OutputFormat,
-  parseCount,
   parseFormat,
+  parseNumber,
 } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
@@ -52,7 +52,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const recorded = await completeBatches(await log.readAll(), context);
   const { format, limit, status, workflow } = await collectUsageErrors({
     format: () => parseFormat(flags, OUTPUT_FORMATS),
-    limit: () => parseCount('--limit', flags.limit ?? '20'),
+    limit: () => parseNumber('--limit', flags.limit ?? '20', [1, 100_000_000]),
     status: () => parseStatus(flags.status, recorded),
     workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),
   });
@@ -116,7 +116,7 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   const words = new Set([...KNOWN_STATUSES, ...DECISIVE.map(toStatus)]);
   const statuses = [...words, ...known.map(statusOf)].map((word) => word.toLowerCase());
   if (status === undefined || statuses.includes(status)) return status;
-  throw new UsageError(`--status ${raw || '""'}: choose one of ${[...words].join(', ')}`);
+  throw unknownName(`--status ${raw || '""'}: `, status, [...words]);
 }
 
 /** Returns why nothing is listed of what was asked for. */

@@ -26,6 +26,7 @@ import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Paint, PLAIN, stepLines } from '../../view/presentation.js';
+import { parseNumber } from '../shared/output-flags.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -233,29 +234,17 @@ function parseSandboxFlags(flags: SandboxFlags, context: Context) {
   return collectUsageErrors(
     {
       workflows: async () => withFailingStep(failStep, await loadWorkflows(flags, context)),
-      slow: () => parseNumber('--slow', slow, /^(\d+\.?\d*|\.\d+)$/, 'a factor', [0.01, 1_000]),
+      slow: () => parseNumber('--slow', slow, [0.01, 1_000], 'a factor', /^(\d+\.?\d*|\.\d+)$/),
       reject: () =>
-        reject === undefined ? undefined : parseNumber('--reject', reject, /^\d+$/, 'a status', [400, 599]),
+        reject === undefined ? undefined : parseNumber('--reject', reject, [400, 599], 'a status'),
       alone: () => {
         if (reject !== undefined && (dropAnswer || failStep !== undefined))
           throw new UsageError('--reject starts no run: it excludes --drop-answer and --fail-step');
       },
-      port: () => parseNumber('--port', port, /^\d+$/, 'a port', [0, 65_535]),
+      port: () => parseNumber('--port', port, [0, 65_535], 'a port'),
     },
     'wfr help sandbox',
   );
-}
-
-function parseNumber(
-  flag: string,
-  raw: string,
-  pattern: RegExp,
-  noun: string,
-  [min, max]: readonly [number, number],
-): number {
-  const number = Number(raw);
-  if (pattern.test(raw) && number >= min && number <= max) return number;
-  throw new UsageError(`${flag} ${raw || '""'}: must be ${noun} from ${min} to ${max}`);
 }
 
 /** Loads the workflows that the flags choose, or the built-in ones. Throws UsageError. */
@@ -280,7 +269,7 @@ function withFailingStep(step: string | undefined, workflows: readonly Workflow[
   if (step === undefined) return workflows;
   const known = [...new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)))];
   if (!known.includes(step))
-    throw unknownName(`--fail-step ${step || '""'}: no workflow has this step`, step, known);
+    throw unknownName(`--fail-step ${step || '""'}: no workflow has this step; `, step, known);
   const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
   return workflows.map((workflow) =>
     workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,

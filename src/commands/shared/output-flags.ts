@@ -1,6 +1,6 @@
-/** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
+/** The flags that several commands share, such as those that decide what stdout carries, and the values of flags. */
 import type { ServiceFlags } from '../../config/resolve-setting.js';
-import { exclusive, UsageError } from '../../errors.js';
+import { exclusive, UsageError, unknownName } from '../../errors.js';
 import { parsePointer } from '../../text/json/pointer.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 
@@ -31,7 +31,7 @@ export function parseFormat<Format extends string>(
 ): Format {
   const raw = output ?? (json ? 'json' : 'text');
   const format = formats.find((candidate) => candidate === raw);
-  if (format === undefined) throw new UsageError(`--output ${raw}: choose one of ${formats.join(', ')}`);
+  if (format === undefined) throw unknownName(`--output ${raw}: `, raw, formats);
   if (json && format !== 'json') throw exclusive('--json', `--output ${format}`);
   return format;
 }
@@ -71,11 +71,17 @@ export function parseDelimiter(raw: string | undefined): string | undefined {
   throw new UsageError(`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`);
 }
 
-/** Parses a whole number of at least 1. Throws UsageError. */
-export function parseCount(flag: string, raw: string, max = 100_000_000): number {
-  const count = Number(raw);
-  if (/^\d+$/.test(raw) && count >= 1 && count <= max) return count;
-  throw new UsageError(`${flag} ${raw}: expected a whole number from 1 to ${max}`);
+/** Returns the number of a flag, in a range with both ends; whole, unless it has another `pattern`. Throws UsageError. */
+export function parseNumber(
+  flag: string,
+  raw: string,
+  [min, max]: readonly [number, number],
+  noun = 'a whole number',
+  pattern = /^\d+$/,
+): number {
+  const number = Number(raw);
+  if (pattern.test(raw) && number >= min && number <= max) return number;
+  throw new UsageError(`${flag} ${raw || '""'}: expected ${noun} from ${min} to ${max}`);
 }
 
 export interface DocumentFlags {

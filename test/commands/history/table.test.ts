@@ -425,8 +425,9 @@ describe('history: the runs that are listed', () => {
   test('--status: a word that is no status exits 2 with those of runs and batches, unless a run has it', async () => {
     const { stdout, stderr, exitCode } = await past(RUNS).history(['--status', 'FAILD']);
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-    expect(stderr).toBe(
-      'wfr: error: --status FAILD: choose one of PENDING, RUNNING, FINISHED, FAILED, UNKNOWN, STOPPED, UNREACHABLE, REJECTED, LOST, HELD, INVALID\n',
+    expect(stderr).toBe('wfr: error: --status FAILD: did you mean FAILED?\n');
+    expect((await past(RUNS).history(['--status', 'sick'])).stderr).toBe(
+      'wfr: error: --status sick: choose one of PENDING, RUNNING, FINISHED, FAILED, UNKNOWN, STOPPED, UNREACHABLE, REJECTED, LOST, HELD, INVALID\n',
     );
     const paused = past([{ id: 'order-1', status: 'PAUSED' }]);
     expect((await paused.history(['--status', 'paused', '-o', 'id'])).stdout).toBe('order-1\n');

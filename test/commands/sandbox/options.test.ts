@@ -377,13 +377,13 @@ describe('--slow', () => {
 
 describe('wfr sandbox: mistakes in flags', () => {
   test.each([
-    [['--slow', '0'], '--slow 0: must be a factor from 0.01 to 1000'],
-    [['--slow', '1001'], '--slow 1001: must be a factor'],
-    [['--slow', '1e2'], '--slow 1e2: must be a factor'],
-    [['--slow', ''], '--slow "": must be a factor'],
-    [['--reject', '399'], '--reject 399: must be a status from 400 to 599'],
-    [['--reject', '600'], '--reject 600: must be'],
-    [['--reject', ''], '--reject "": must be'],
+    [['--slow', '0'], '--slow 0: expected a factor from 0.01 to 1000'],
+    [['--slow', '1001'], '--slow 1001: expected a factor'],
+    [['--slow', '1e2'], '--slow 1e2: expected a factor'],
+    [['--slow', ''], '--slow "": expected a factor'],
+    [['--reject', '399'], '--reject 399: expected a status from 400 to 599'],
+    [['--reject', '600'], '--reject 600: expected'],
+    [['--reject', ''], '--reject "": expected'],
     [['--fail-step', ''], '--fail-step "": no workflow has this step'],
     [['--reject', '500', '--drop-answer'], '--reject starts no run: it excludes --drop-answer'],
     [['--reject', '500', '--fail-step', 'Read document'], '--reject starts no run: it excludes'],
