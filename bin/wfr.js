@@ -11,7 +11,8 @@ function run(load) {
   return Promise.resolve()
     .then(() => {
       const wfr = load();
-      return wfr.main(process.argv.slice(2), wfr.processContext()).then((exit) => finish(exit, wfr));
+      const docs = load === loadFromFile ? pathOf('docs') : undefined;
+      return wfr.main(process.argv.slice(2), wfr.processContext(docs)).then((exit) => finish(exit, wfr));
     })
     .catch(printInternalError);
 }
@@ -60,10 +61,15 @@ function requestsData() {
 /** Returns what dist/main.js exports. */
 function loadFromFile() {
   useCompileCache();
+  return require(pathOf('dist/main.js'));
+}
+
+/** Returns the path of a file or folder of the package. */
+function pathOf(name) {
   const { realpathSync } = require('node:fs');
   const { dirname, join } = require('node:path');
   // With --preserve-symlinks-main, __filename is the link on PATH.
-  return require(join(dirname(realpathSync.native(__filename)), '../dist/main.js'));
+  return join(dirname(realpathSync.native(__filename)), '..', name);
 }
 
 /** Escapes what a terminal or a CI log would act on. wfr's own sanitizer may be what could not be loaded. */

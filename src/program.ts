@@ -29,7 +29,7 @@ Set WFR_BASE_URL and WFR_TOKEN_FILE first. Or try wfr in a shell with a local
 service, which prints what to run: wfr sandbox -- bash
 
 Examples:
-  wfr run invoice invoice@scan.pdf customer=ACME
+  wfr run 3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f name=Ada
   wfr watch @last
 
 Help topics: inputs, exit-codes, environment. For agents: wfr help --skill`;

@@ -8,7 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
 import { CLOSED_PORT, CLOSED_URL } from './helpers/closed-port.js';
@@ -261,6 +261,22 @@ describe('bin/wfr.js', () => {
     'with %j, an unsupported Node is text on stderr',
     async (args) => {
       expect(await asOldNode(args)).toMatchObject(unsupported('18.20.8'));
+    },
+  );
+
+  test.skipIf(EXECUTABLE !== undefined)(
+    'names the pages of its documentation by paths that exist',
+    async () => {
+      for (const [command, page] of [
+        ['run', 'once.md'],
+        ['batch', 'batch.md'],
+        ['sandbox', 'sandbox.md'],
+      ] as const) {
+        const { stdout } = await startWfr(['help', command]).ended;
+        const [path = ''] = new RegExp(`^.*docs.${page}(?= )`, 'm').exec(stdout) ?? [];
+        expect(isAbsolute(path)).toBe(true);
+        expect(readFileSync(path, 'utf8')).toBe(readFileSync(join(ROOT, 'docs', page), 'utf8'));
+      }
     },
   );
 

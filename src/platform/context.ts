@@ -92,8 +92,8 @@ export const systemClock = {
 /** What a command uses of its process. */
 export type Context = ReturnType<typeof processContext>;
 
-/** Returns the context of this process. */
-export function processContext() {
+/** Returns the context of this process; `docs` is the folder of the documentation, which an executable does not have. */
+export function processContext(docs = 'docs') {
   // NO_COLOR has the last word; with both, Node prints a warning of its own over the live line.
   if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
   const secrets = createSecretMask();
@@ -118,6 +118,7 @@ export function processContext() {
       return readOr('', homedir);
     },
     tmpdir: tmpdir(),
+    docs,
     platform: process.platform,
     /** The effective user id; undefined on Windows. */
     uid: process.geteuid?.(),

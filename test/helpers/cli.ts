@@ -113,6 +113,7 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
     cwd: options.cwd ?? temporaryFolder(),
     home: options.home ?? NO_HOME,
     tmpdir: tmpdir(),
+    docs: 'docs',
     platform: options.platform ?? 'linux',
     uid: 'uid' in options ? options.uid : process.geteuid?.(),
     nodeVersion: process.versions.node,

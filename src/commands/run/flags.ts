@@ -17,10 +17,11 @@ it ended; see wfr help exit-codes.
 
 With --once, the same command continues after any interruption and triggers no
 second run. If it says that one may exist, look in the service, then add --adopt
-<id>, or --resend-unknown if there is none. docs/once.md has the rest.
+<id>, or --resend-unknown if there is none.
+docs/once.md has the rest.
 
 Examples:
-  wfr run invoice invoice@scan.pdf customer=ACME
+  wfr run 3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f name=Ada
   wfr run invoice amount:=12.50 --get /total
   id=$(wfr run --detach invoice invoice@scan.pdf)`,
   define(command) {

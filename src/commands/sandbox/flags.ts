@@ -7,7 +7,8 @@ export const SANDBOX: CommandEntry = {
   help: `
 Without a command, serves until interrupted, and prints the settings to paste
 into another shell. With a command, runs it with these settings, and exits with
-its exit code. See docs/sandbox.md for the file of --workflows.
+its exit code.
+docs/sandbox.md describes the file of --workflows.
 
 Examples:
   wfr sandbox --list

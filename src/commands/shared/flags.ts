@@ -122,7 +122,7 @@ const SHARED_FLAGS = {
   /** Of a command whose stdout is the same with it. */
   errorData: () => [new Option('--json', 'print an error as JSON on stderr')],
   messages: () => [
-    new Option('-q, --quiet', "print only the run's id, warnings and errors"),
+    new Option('-q, --quiet', 'print only ids, warnings, errors and summaries'),
     new Option('-v, --verbose', 'also print requests, retries and timings'),
     new Option('--color <when>', 'color messages and JSON: auto, always or never'),
   ],

@@ -19,11 +19,9 @@ export function helpLayout(isShort: boolean): Partial<Help> {
     },
     groupItems: (all, visible, groupOf) => {
       const isOneGroup = isShort && visible.some(isCommon);
-      const groups = help.groupItems(all, visible, isOneGroup ? () => 'Options:' : groupOf);
-      const advanced = groups.get(ADVANCED_GROUP);
-      if (advanced === undefined) return groups;
-      groups.delete(ADVANCED_GROUP);
-      return groups.set(ADVANCED_GROUP, advanced);
+      // Groups that are not ordered here follow: the rare flags, and --help where it is alone.
+      const ordered = all.filter((item) => groupOf(item) !== ADVANCED_GROUP);
+      return help.groupItems(ordered, visible, isOneGroup ? () => 'Options:' : groupOf);
     },
   };
 }
@@ -73,12 +71,13 @@ export async function writeHelp(
   text: string,
   color: string | undefined,
   output: Output,
-  context: Pick<Context, 'env'>,
+  context: Pick<Context, 'env' | 'docs'>,
 ): Promise<void> {
-  if (!output.isTerminal) return output.write(text);
+  const found = text.replace(/^docs(?=\/)/gm, () => context.docs);
+  if (!output.isTerminal) return output.write(found);
   const { openStyle } = await import('../../view/presentation.js');
   const { bold } = await openStyle(color, context, output);
-  let shown = narrow(text, helpWidth(output));
+  let shown = narrow(found, helpWidth(output));
   for (const pattern of [TITLE, HEADING, TERM]) shown = shown.replace(pattern, (part) => bold(part));
   await output.write(shown);
 }
