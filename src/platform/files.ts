@@ -52,25 +52,21 @@ export function isInside(path: string, folder: string): boolean {
 }
 
 /**
- * Makes the folder at an absolute path, and those above it that are missing, with `mode`. Throws the system's error.
+ * Makes the folder at an absolute path, and those above it that are missing, with `mode`. Throws the system's error, ENOTDIR
+ * for what exists and is no folder.
  * mkdir's own `recursive` never returns where ENOENT is the answer although the parent exists, as in /proc.
  */
 export async function mkdirp(path: string, mode?: number): Promise<void> {
   if (await isFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path) await mkdirp(parent, mode).catch(throwForPathBelow);
+  if (parent !== path) await mkdirp(parent, mode);
   try {
     await promises.mkdir(path, mode);
   } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
     // Another process may have been faster.
-    if (errorCode(error) !== 'EEXIST' || !(await isFolder(path))) throw error;
+    if (!(await isFolder(path))) throw systemError('ENOTDIR');
   }
-}
-
-/** Throws ENOTDIR for a path below what exists and is no folder, as POSIX does; Windows finds nothing there. */
-export function throwForPathBelow(error: unknown): never {
-  if (errorCode(error) !== 'EEXIST') throw error;
-  throw systemError('ENOTDIR');
 }
 
 /** Returns what handles the error of an attempt to open or create a file: ENOENT may be about its folder, which it names then. */

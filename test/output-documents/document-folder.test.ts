@@ -522,7 +522,9 @@ describe('--save-documents', () => {
     const world = { env: { WFR_BASE_URL: CLOSED_URL }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
-    expect(stderr).toContain('wfr: error: --save-documents file: it already exists\n');
+    expect(stderr).toContain(
+      'wfr: error: --save-documents file: a part of the path is not a folder (ENOTDIR)\n',
+    );
     expect(exitCode).toBe(2);
   });
 

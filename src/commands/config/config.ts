@@ -32,7 +32,7 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { openHistory } from '../../history/history.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
-import { absolutePath, mkdirp, resolvePath, throwForPathBelow } from '../../platform/files.js';
+import { absolutePath, mkdirp, resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { pluralize } from '../../text/quantity.js';
@@ -204,7 +204,7 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
   const content = `${JSON.stringify(createFirstConfig(flags, context), undefined, 2)}\n`;
   const fail = throwAsUsageError(`the config file ${path}`);
   // Only its owner can read the file, and a new folder.
-  await mkdirp(dirname(path), 0o700).catch(throwForPathBelow).catch(fail);
+  await mkdirp(dirname(path), 0o700).catch(fail);
   await promises.writeFile(path, content, { flag: 'wx', mode: 0o600 }).catch(fail);
   await context.stdout.write(`${path}\n`);
   const next = flags.baseUrl === undefined ? 'Set its baseUrl to the address of your service. ' : '';

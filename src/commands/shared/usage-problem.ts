@@ -49,7 +49,7 @@ export function usageErrorOf(
     case 'commander.unknownCommand': {
       const commands = command.createHelp().visibleCommands(command);
       const names = commands.map((one) => one.name());
-      return unknownName(`${quoted}: there is no such command; `, quoted, names, hint);
+      return unknownName(`${quoted || '""'}: there is no such command; `, quoted, names, hint);
     }
     case 'commander.missingArgument':
       return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);

@@ -180,6 +180,7 @@ describe('wfr: mistakes on the command line', () => {
   });
 
   test.each([
+    [['', 'x'], 'error: "": there is no such command; choose one of run,', 'wfr --help'],
     [['rnu', 'x'], 'rnu: there is no such command; did you mean run?', 'wfr --help'],
     [['run', 'x', '--detatch'], '--detatch: there is no such flag; did you mean --detach?', 'wfr help run'],
     [
