@@ -59,8 +59,8 @@ export function stateOfError({ code, isLost }: Pick<Facts, 'code' | 'isLost'>): 
   return isLost ? 'lost' : ERROR_CODES[code][1];
 }
 
-/** The facts that an error does not have by default. */
-export type FurtherFacts = Partial<Omit<Facts, 'code' | 'summary'>>;
+/** The facts that an error does not have by default, which may be those of another one: of these, code and texts do not count. */
+export type FurtherFacts = Partial<Omit<Facts, 'code' | 'summary' | 'text'>>;
 
 export class WfrError extends Error {
   readonly facts: Facts;
@@ -76,7 +76,7 @@ export class WfrError extends Error {
     const { shared = summary, serverMessage } = further;
     const text = [...shared, ...(serverMessage ? [serverMessage] : [])].join('\n');
     const none = { hints: [], runMayExist: false, createdNothing: false, isTemporary: false };
-    this.facts = { code, summary, shared, text, ...none, ...further };
+    this.facts = { ...none, ...further, code, summary, shared, text };
   }
 
   get code(): ErrorCode {

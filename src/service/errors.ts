@@ -185,7 +185,7 @@ export class NotTriggeredError extends WfrError {
     /** Retry-After in milliseconds, if it was too long to wait. */
     readonly retryAfter?: number | undefined,
   ) {
-    const { summary, serverMessage, hints, isTemporary, response } = cause.facts;
+    const { summary, hints } = cause.facts;
     const isCut = sendState === 'partial' && cause instanceof NetworkError;
     const position = isCut ? ` at ${Math.floor(progress * 100)} % of the body` : '';
     const tries = attempts > 1 ? `, ${attempts} tries` : '';
@@ -193,19 +193,15 @@ export class NotTriggeredError extends WfrError {
       retryAfter === undefined
         ? []
         : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
-    super(
-      'not-triggered',
-      [...summary.map((line) => line + position + tries), NOTHING_CREATED],
-      {
-        serverMessage,
-        hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
-        attempts,
-        createdNothing: true,
-        isTemporary,
-        response,
-      },
-      { cause },
-    );
+    const lines = [...summary.map((line) => line + position + tries), NOTHING_CREATED];
+    const further: FurtherFacts = {
+      ...cause.facts,
+      shared: lines,
+      hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
+      attempts,
+      createdNothing: true,
+    };
+    super('not-triggered', lines, further, { cause });
   }
 }
 
@@ -288,10 +284,9 @@ export function unreachableRun(
   seen: boolean,
   unreachableMs: number,
 ): WfrError {
-  const { code, summary, serverMessage, hints, isTemporary, response } = cause.facts;
+  const { code, summary } = cause.facts;
   const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const describe = (subject: string) => [`${subject} could not be read${duration}`, ...summary];
   const ending = code === 'output-not-written' ? code : 'unreachable';
-  const shared = describe('the run');
-  return new WfrError(ending, describe(`run ${id}`), { shared, serverMessage, hints, isTemporary, response });
+  return new WfrError(ending, describe(`run ${id}`), { ...cause.facts, shared: describe('the run') });
 }
