@@ -132,21 +132,17 @@ export function fileId({ dev, ino }: { dev: bigint; ino: bigint }): string {
  * cannot be told.
  */
 export async function realPathOf(handle: FileHandle, path: string): Promise<string> {
-  const opened = await pathOfDescriptor(handle);
-  if (opened !== undefined) return opened;
-  const real = await promises.realpath(path);
-  if (await isSameFile(handle, real)) return real;
-  throw new Error(REPLACED);
+  const real = (await pathOfDescriptor(handle)) ?? (await promises.realpath(path));
+  await assertOpenedAt(handle, real);
+  return real;
 }
 
 /** Throws if an open file is not the one at a path without links, as that path has led elsewhere when it was opened. */
 export async function assertOpenedAt(handle: FileHandle, path: string): Promise<void> {
   const opened = await pathOfDescriptor(handle);
   const isThere = opened === undefined ? await isSameFile(handle, path) : opened === path;
-  if (!isThere) throw new Error(REPLACED);
+  if (!isThere) throw new Error('was replaced while it was opened');
 }
-
-const REPLACED = 'was replaced while it was opened';
 
 /** Returns the path of an open file where the system tells it; undefined on others, and for a file without a name. */
 async function pathOfDescriptor({ fd }: FileHandle): Promise<string | undefined> {
