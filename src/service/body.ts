@@ -73,7 +73,10 @@ export function createTriggerBody(content: TriggerContent) {
   const largest = sources.reduce((most, { size }) => Math.max(most, size), 0);
   const body = {
     /** In bytes. */
-    length: head.reduce((sum, part) => sum + partLength(part), last.length),
+    length: head.reduce(
+      (sum, part) => sum + (part instanceof Uint8Array ? part.length : encodedLength(part.size)),
+      last.length,
+    ),
     /** Whether it has documents, which are larger in it than their files. */
     hasDocuments: sources.length > 0,
     /** How many bytes, and how much of this body, have been handed to the socket. */
@@ -108,10 +111,6 @@ export function buildParts({ fields, inputs }: TriggerContent): Part[] {
     ...parts,
   ]);
   return [Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"inputs":{`), ...values];
-}
-
-function partLength(part: Part): number {
-  return part instanceof Uint8Array ? part.length : encodedLength(part.size);
 }
 
 /**
