@@ -31,20 +31,17 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
     const content = kind === 'json' ? openCompactor()(bytes) : bytes;
     return createHmac('sha256', key).update(content).digest('hex');
   };
-  /** By kind and path. */
-  const known = new Map<string, { state: string; digest: string }>();
+  /** By kind, path and state. */
+  const known = new Map<string, string>();
   return async (path, rules, kind) => {
     signal.throwIfAborted();
     const absolute = await assertReadable(path, rules, true, context);
     const identity = await promises.stat(absolute, { bigint: true }).catch((error) => {
       throw toFileError(path, error);
     });
-    const state = stateOf(identity);
-    const place = `${kind} ${absolute}`;
-    const before = known.get(place);
-    if (before?.state === state) return before.digest;
-    const digest = (await read(path, rules, kind)).slice(0, LENGTH);
-    known.set(place, { state, digest });
+    const version = `${kind} ${absolute} ${stateOf(identity)}`;
+    const digest = known.get(version) ?? (await read(path, rules, kind)).slice(0, LENGTH);
+    known.set(version, digest);
     return digest;
   };
 }
