@@ -153,11 +153,6 @@ export const tableOf = (label: string) => ROW_LABEL.exec(label)?.[0] ?? '';
 /** Returns the label of a row without its table, such as `line 12 (ACME)`; one without a table is left unchanged. */
 export const withoutTable = (label: string) => label.replace(ROW_LABEL, 'line ');
 
-/** Returns the last known status, sanitized; empty if no run was seen. */
-export function statusOf({ run }: Pick<Outcome, 'run'>): string {
-  return run === undefined ? '' : statusText(run);
-}
-
 /** Returns progress such as `2 of 4`; empty if unknown. */
 export function stepsOf(run: Run | undefined): string {
   const steps = countSteps(run);
@@ -209,12 +204,12 @@ export function stillText(run: Run | undefined, durationMs: number | undefined, 
 
 /** Returns whether a run that has not ended `continues`: of one that was not seen, or an unknown status, that is not known. */
 export function continuesText(run: Run | undefined): string {
-  return run?.status !== undefined && isKnownStatus(run.status) ? 'continues' : 'may still be running';
+  return isKnownStatus(run?.status) ? 'continues' : 'may still be running';
 }
 
-/** Returns the status, sanitized. */
-export function statusText({ status }: Run): string {
-  return sanitize(status ?? 'accepted');
+/** Returns the status, sanitized; empty if no run was seen. */
+export function statusText(run: Run | undefined): string {
+  return run === undefined ? '' : sanitize(run.status ?? 'accepted');
 }
 
 /** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */

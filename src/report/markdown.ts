@@ -13,7 +13,7 @@ import {
   problemLines,
   problemLinesWithStep,
   requestLines,
-  statusOf,
+  statusText,
   verdictOf,
   wordOf,
 } from '../outcome/outcome.js';
@@ -108,7 +108,7 @@ const renderJobSummary: RenderText = ({ runs }, size, warn) => {
 const renderStepOutputs: RenderText = ({ runs }, _size, warn) => {
   const outputs = {
     'run-id': runs.map(({ id = '' }) => `${sanitize(id)}\n`),
-    status: runs.map((run) => `${statusOf(run)}\n`),
+    status: runs.map(({ run }) => `${statusText(run)}\n`),
     output: outputChunks(runs),
   };
   let text = '';

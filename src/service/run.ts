@@ -45,6 +45,6 @@ export function outputOf({ output }: Run): Uint8Array {
 }
 
 /** Returns whether the interface defines this status. */
-export function isKnownStatus(status: string): boolean {
+export function isKnownStatus(status = ''): boolean {
   return KNOWN_STATUSES.includes(status);
 }

@@ -6,7 +6,7 @@ import {
   exitOf,
   NO_MESSAGE,
   type Outcome,
-  statusOf,
+  statusText,
   stepsText,
   stillText,
 } from '../../outcome/outcome.js';
@@ -105,7 +105,7 @@ export function printOutcome(
     if (!isListed) printEnded(run, durationMs, wasTriggered, reporter);
   } else if (run === undefined || !isListed) {
     const text = sanitize(stillText(run, watchedMs, wasTriggered ? 'the run' : `run ${id}`));
-    reporter.block([`${text.replace('still', 'Still')}.`], statusOf(outcome), reporter.style.warning);
+    reporter.block([`${text.replace('still', 'Still')}.`], statusText(run), reporter.style.warning);
   }
   if (severalRuns) return;
   if (canResume(outcome)) {

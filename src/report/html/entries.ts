@@ -3,7 +3,7 @@ import {
   failingStepOf,
   type Outcome,
   problemLines,
-  statusOf,
+  statusText,
   stepsOf,
   verdictOf,
   WORDS,
@@ -36,7 +36,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
   const { id = '', run, inputs = [], durationMs, label: name } = outcome;
   const isTimed = hasEnded(run) && durationMs !== undefined;
   const label = wordOf(outcome.state);
-  const status = statusOf(outcome);
+  const status = statusText(run);
   // Without the time it took, so that equal problems are grouped.
   const message = problemLines(outcome, { elapsed: false }).join('\n');
   return {
