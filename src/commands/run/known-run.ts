@@ -4,7 +4,7 @@ import type { InputDigests } from '../../inputs/file-digests.js';
 import type { Log } from '../../runs/log/log.js';
 import { ONCE_ROW } from '../../runs/log/once-file.js';
 import { createRun } from '../../service/create-run.js';
-import type { EndedRun, Run } from '../../service/run.js';
+import type { Run } from '../../service/run.js';
 import { watchCommand } from '../shared/print-outcome.js';
 import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
@@ -15,10 +15,6 @@ export interface KnownRun {
   run?: Run | undefined;
   /** Whether this command triggered it. */
   isNew: boolean;
-  /** Records how the run ended, for later commands. Never throws. */
-  recordEnd?:
-    | ((end: { event: 'ended'; late: true | undefined; run: EndedRun } | { event: 'lost' }) => Promise<void>)
-    | undefined;
 }
 
 /** Returns the error of a run that is recorded in `file` and that the service no longer knows. */

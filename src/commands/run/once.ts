@@ -19,7 +19,7 @@ import {
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { UNRECORDED_HINTS } from '../../service/errors.js';
-import { hasEnded } from '../../service/run.js';
+import { type EndedRun, hasEnded } from '../../service/run.js';
 import { formatIso } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { comparableId } from '../../text/url.js';
@@ -152,7 +152,7 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
         `${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`,
       );
     });
-    return { ...known, recordEnd: endRecorder(known.id, once, session) };
+    return known;
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; ${NOTHING_CREATED}`);
@@ -196,29 +196,32 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   const { reporter } = session;
   reporter.run(id, `recorded in ${name}`);
   if (run === undefined) reporter.resumable(watchCommand([id], plan), !plan.detached);
-  return { id, run, isNew: false, recordEnd: run === undefined ? endRecorder(id, once, session) : undefined };
+  return { id, run, isNew: false };
 }
 
 /** Attempts to lock the file: other processes that watch the run have it only to record the same. */
 const MAX_RECORD_ATTEMPTS = 20;
 
-/** Returns what locks the file for one event, unless another process has recorded it or triggered another run. */
-function endRecorder(id: string, once: OncePlan, session: Session): KnownRun['recordEnd'] {
+/** Locks the file to record how its run ended, unless another process has, or has triggered another run. Never throws. */
+export async function recordEnd(
+  end: { event: 'ended'; late: true | undefined; run: EndedRun } | { event: 'lost' },
+  id: string,
+  once: OncePlan,
+  session: Session,
+): Promise<void> {
   const onBusy = (error: JournalInUseError, attempts: number) => {
     if (attempts === MAX_RECORD_ATTEMPTS) throw error;
   };
-  return async (end) => {
+  try {
+    const file = await openWhenFree(ownedFileOptions(once.file, session), onBusy);
     try {
-      const file = await openWhenFree(ownedFileOptions(once.file, session), onBusy);
-      try {
-        const { state, id: recorded } = file.record().now;
-        if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      const reason = describeSystemError(error);
-      session.reporter.warn(`${once.file.name}: the end of the run cannot be recorded: ${reason}`);
+      const { state, id: recorded } = file.record().now;
+      if (state === 'running' && recorded === id) await file.log.commit({ ...end, row: ONCE_ROW });
+    } finally {
+      await file.close();
     }
-  };
+  } catch (error) {
+    const reason = describeSystemError(error);
+    session.reporter.warn(`${once.file.name}: the end of the run cannot be recorded: ${reason}`);
+  }
 }

@@ -13,7 +13,7 @@ import { type CommandOutcome, runCommand, type Session } from '../shared/session
 import { watchAndShow } from '../shared/watch-run.js';
 import { printDryRun } from './dry-run.js';
 import { type KnownRun, lostRun, triggerRun } from './known-run.js';
-import { triggerOnce } from './once.js';
+import { recordEnd, triggerOnce } from './once.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
 /** Runs the command. */
@@ -71,7 +71,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
 }
 
 async function watch(
-  { id, run, isNew: wasTriggered, recordEnd }: KnownRun,
+  { id, run, isNew: wasTriggered }: KnownRun,
   progress: RunsProgress,
   plan: RunPlan,
   session: Session,
@@ -81,12 +81,17 @@ async function watch(
     received = ended;
   };
   const options = { id, known: run, wait: plan.wait, exists: !wasTriggered };
-  const lost = plan.once && lostRun(plan.once.file.name, id);
+  const { once } = plan;
+  const lost = once && lostRun(once.file.name, id);
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
+  const isRecorded = !wasTriggered && run !== undefined;
   // Last: a file system that hangs must not keep back the result.
-  if (received !== undefined) await recordEnd?.({ event: 'ended', late: outcome.late, run: received });
-  if (outcome.state === 'lost') await recordEnd?.({ event: 'lost' });
+  if (once !== undefined && !isRecorded) {
+    const { state, late } = outcome;
+    if (received !== undefined) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
+    if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);
+  }
   const runs = [{ ...outcome, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };
 }
