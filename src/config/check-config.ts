@@ -1,16 +1,7 @@
-/** Parses a config file and checks it against the table of settings. */
-import { throwProblems } from '../errors.js';
+/** Checks a config file against the table of settings. */
 import { textSchema } from '../parameters/declaration.js';
 import { checkSchema, type Schema } from '../text/json/check-schema.js';
-import {
-  aboutName,
-  aboutValue,
-  asObject,
-  type JsonFile,
-  type JsonPath,
-  type JsonProblem,
-  parseJsonFile,
-} from '../text/json/json-file.js';
+import { aboutName, aboutValue, asObject, type JsonPath, type JsonProblem } from '../text/json/json-file.js';
 import { baseUrlProblem, redactUrl } from '../text/url.js';
 import { EXAMPLE_BASE_URL, type ProfileSettings, SETTINGS, type Setting } from './settings-table.js';
 
@@ -19,12 +10,6 @@ export interface ConfigContent {
   $schema?: string;
   defaultProfile?: string;
   profiles?: Record<string, ProfileSettings>;
-}
-
-export interface ConfigFile {
-  path: string;
-  content: ConfigContent;
-  lineOf: JsonFile['lineOf'];
 }
 
 export const CONFIG_FILE: Schema = {
@@ -49,13 +34,6 @@ export const CONFIG_FILE: Schema = {
   },
   check: checkDefaultProfile,
 };
-
-/** Parses a config file. Throws UsageError with every mistake in it. */
-export function parseConfig(file: Buffer, path: string): ConfigFile {
-  const { value, problems, lineOf } = parseJsonFile(file, path, checkConfig);
-  throwProblems(problems, 'wfr help config');
-  return { path, content: value as ConfigContent, lineOf };
-}
 
 /** Returns every mistake in the content of a config file, and how to fix it; none if it is a ConfigContent. Quotes no secret. */
 export function checkConfig(content: unknown): JsonProblem[] {

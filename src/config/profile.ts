@@ -1,12 +1,13 @@
 /** Finds and reads the config file, and chooses the profile that a command uses. */
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { UsageError } from '../errors.js';
+import { throwProblems, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { assertOwn, checkWriters } from '../platform/ownership.js';
 import { isMissingFile, throwAsUsageError } from '../platform/system-error.js';
-import { type ConfigFile, parseConfig } from './check-config.js';
+import { parseJsonFile } from '../text/json/json-file.js';
+import { type ConfigContent, checkConfig } from './check-config.js';
 import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
@@ -116,8 +117,11 @@ export async function loadConfig(context: Context) {
   const location = locateConfig(context);
   const read = location && readConfigBytes(location);
   if (read === undefined) return undefined;
-  const file = parseConfig(read.bytes, read.path);
-  return { ...file, warnings: checkOwner(file, read.stats, context) };
+  const { path, bytes, stats } = read;
+  const { value, problems, lineOf } = parseJsonFile(bytes, path, checkConfig);
+  throwProblems(problems, 'wfr help config');
+  const content = value as ConfigContent;
+  return { path, content, lineOf, warnings: checkOwner(path, content, stats, context) };
 }
 
 /** Matches a setting that names what is run, or read and sent: in a file of another user, it would choose that. */
@@ -127,7 +131,7 @@ const TRUSTED_SETTING = /Command$|File$/;
  * Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a
  * setting.
  */
-function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
+function checkOwner(path: string, content: ConfigContent, stats: Stats, { uid }: Context): string[] {
   const file = `the config file ${path}`;
   const warnings = checkWriters(file, stats, uid);
   const names = Object.values(content.profiles ?? {}).flatMap((profile) => Object.keys(profile));
