@@ -108,26 +108,26 @@ export async function readSettingFile(
 }
 
 /** Milliseconds. */
-export interface WaitSettings extends Polling {
+export interface WaitSettings {
+  interval: number;
+  maxInterval: number;
   timeout?: number | undefined;
 }
 
-type Polling = Context['limits']['polling'];
-
 /** Resolves the settings of waiting. Throws UsageError with every error. */
 export async function resolveWaitSettings(sources: ServiceSources): Promise<WaitSettings> {
-  const { polling } = sources.context.limits;
-  const duration = (name: 'interval' | 'maxInterval' | 'timeout') => () => {
-    const { text = '', source } = resolveSetting(name, sources) ?? {};
-    return source?.kind === 'default' ? undefined : parseDuration(text);
-  };
-  const set = await collectUsageErrors({
+  const duration = (name: 'interval' | 'maxInterval' | 'timeout') => () =>
+    parseDuration(resolveSetting(name, sources)?.text ?? '');
+  const {
+    interval = 0,
+    maxInterval = 0,
+    timeout,
+  } = await collectUsageErrors({
     interval: duration('interval'),
     maxInterval: duration('maxInterval'),
     timeout: duration('timeout'),
   });
-  const { interval = polling.interval, maxInterval = polling.maxInterval, timeout } = set;
-  return { ...polling, interval, maxInterval: Math.max(interval, maxInterval), timeout };
+  return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 
 /** Returns what gives the page of a run at the service in use, for people; undefined if it has none. */

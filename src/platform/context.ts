@@ -42,8 +42,8 @@ export const DEFAULT_LIMITS = {
   history: 2_000,
   /** Most documents saved from one output; more suggests an error or an attack. */
   documents: 10_000,
-  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
-  polling: { interval: 2_000, maxInterval: 10_000, growth: 1.5 },
+  /** The time between polls (ms), and the longest one: the defaults of settings. */
+  polling: { interval: 2_000, maxInterval: 10_000 },
 };
 
 export type Limits = typeof DEFAULT_LIMITS;

@@ -19,9 +19,8 @@ export interface FollowOptions {
   clock: Clock;
   /** Ends the stream, which throws the signal's reason. */
   signal: AbortSignal;
+  /** Grows, up to `maxInterval`, while the run does not change. */
   interval: number;
-  /** The interval grows by this factor, up to `maxInterval`, while the run does not change. */
-  growth: number;
   maxInterval: number;
   /** How long to follow; no limit if undefined. */
   timeout?: number | undefined;
@@ -35,6 +34,8 @@ export interface FollowOptions {
   onFailedPoll?(failure: PollFailure, delay: number, tries: string | undefined): void;
 }
 
+/** How much the interval grows with each poll. */
+const GROWTH = 1.5;
 /**
  * How long a status may be unknown, how long a run that exists may be unreachable, and how long unexpected statuses are
  * retried (ms).
@@ -126,7 +127,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
     // A run that has not ended is small, and soon replaced by the next response.
     if (hasEnded(next)) place.hold();
     else place.end();
-    interval = hasChanged ? options.interval : Math.min(interval * options.growth, options.maxInterval);
+    interval = hasChanged ? options.interval : Math.min(interval * GROWTH, options.maxInterval);
     // A poll during which the timeout passed is the last one.
     const isLast = hasEnded(next) || timeLeft() <= 0;
     return {

@@ -70,9 +70,6 @@ export class Signals {
   }
 }
 
-/** When tests expect polls, whatever the shipped schedule is. */
-const POLLING: Limits['polling'] = { interval: 2_000, maxInterval: 10_000, growth: 1.5 };
-
 /** Runs one command line, and resolves with its output and exit code. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const clock = (options.clock ?? new VirtualClock()) as VirtualClock;
@@ -127,7 +124,7 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
       ...options.self,
     },
     clock,
-    limits: { ...DEFAULT_LIMITS, polling: POLLING, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
     exec: (command, args, execOptions) =>

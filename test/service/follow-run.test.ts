@@ -29,7 +29,7 @@ test('the wait for room in memory does not count as time in which a run cannot b
     clock,
     signal: new AbortController().signal,
     accepted: parseRun(responseOf(aRun())),
-    ...{ interval: 1_000, growth: 1, maxInterval: 1_000, timeout: undefined },
+    ...{ interval: 1_000, maxInterval: 1_000, timeout: undefined },
   });
   const statuses: (string | undefined)[] = [];
   for await (const { status } of changes) statuses.push(status);

@@ -126,7 +126,7 @@ export function pollOnce(
   session: Session,
   place?: ResponsePlace,
 ): Promise<WatchOutcome> {
-  const wait = { interval: 0, maxInterval: 0, growth: 1 };
+  const wait = { interval: 0, maxInterval: 0 };
   return watchRun({ id, wait, stopAtFirst: true, label, place }, session);
 }
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../src/platform/context.js';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { readPageRows } from '../../helpers/page.js';
@@ -76,10 +75,7 @@ describe('watch: the interval of polls', () => {
   });
 
   test('watch: the shipped interval is 2 s, and grows to 10 s; the help says so', async () => {
-    const limits = { polling: DEFAULT_LIMITS.polling };
-    const { gaps } = await watch(inTurn(...Array.from({ length: 6 }, () => showRun()), finished), [], {
-      limits,
-    });
+    const { gaps } = await watch(inTurn(...Array.from({ length: 6 }, () => showRun()), finished));
     expect(gaps).toEqual([2000, 3000, 4500, 6750, 10000, 10000]);
     const { stdout } = await runCli(['help', 'watch']);
     expect(stdout).toMatch(/--interval .*\(default: 2s\)/);
