@@ -27,7 +27,6 @@ export interface DeclaredWorkflow {
 
 /** An input as the user gave it. */
 export interface GivenInput {
-  name: string;
   /** What the user wrote, or where, for messages. */
   label: string;
   item?: Item;
@@ -57,7 +56,7 @@ export function checkDeclared(
   { subject, isComplete }: { subject: string; isComplete: boolean },
 ): { problems: readonly string[]; notes: readonly string[] } {
   const kinds = new Map<string, InputKind | undefined>();
-  for (const { name, parts, kind } of inputs.values())
+  for (const [name, { parts, kind }] of inputs)
     kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
   const mismatches = checkInputs(parameters, kinds).filter(({ isMissing }) => isComplete || !isMissing);
   const problems = mismatches.map((mismatch) => {
@@ -77,14 +76,17 @@ export function checkDeclared(
   return { problems, notes };
 }
 
-/** Returns the columns of a table as inputs, with what their separators say about all cells. */
-export function columnInputs({ label, headers }: Columns, { parameters }: DeclaredWorkflow): GivenInput[] {
+/** Returns the columns of a table as inputs, by their names, with what their separators say about all cells. */
+export function columnInputs(
+  { label, headers }: Columns,
+  { parameters }: DeclaredWorkflow,
+): (readonly [name: string, GivenInput])[] {
   return headers.map(({ text, name, separator, mediaType }) => {
     // The type of JSON is unknown, and a text may be the data URI of a document.
     const isOpen = separator.endsWith(':=') || parameters.get(name)?.type === 'document';
     const ofText: InputKind | undefined = isOpen ? undefined : { type: 'string' };
-    const given = { name, kind: separator === '@' ? ({ type: 'document', mediaType } as const) : ofText };
-    return text === '' ? { ...given, label } : { ...given, label: `${label}: ${text}`, isCell: true };
+    const kind = separator === '@' ? ({ type: 'document', mediaType } as const) : ofText;
+    return [name, text === '' ? { kind, label } : { kind, label: `${label}: ${text}`, isCell: true }];
   });
 }
 

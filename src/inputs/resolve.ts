@@ -184,7 +184,7 @@ function openResolver(
     paths = ownPaths,
     labelled: Pick<GivenInput, 'label' | 'isCell'> = { label: item.raw },
   ) => {
-    const input: GivenInput = { ...labelled, name: item.name, item };
+    const input: GivenInput = { ...labelled, item };
     given.set(item.name, input);
     // Of an unknown name, nobody knows whether its value should be JSON.
     if (item.separator === ':=' && declared?.parameters.has(item.name) === false) return;
@@ -207,7 +207,7 @@ function openResolver(
     hasDocuments?: boolean,
   ) => {
     for (const { name, segments } of parseInputsFile(json, hasDocuments)) {
-      const input: GivenInput = { name, label: `${label}: ${name}` };
+      const input: GivenInput = { label: `${label}: ${name}` };
       given.set(name, input);
       if (overridden?.has(name)) continue;
       const parts: Part[] = [];
@@ -236,9 +236,7 @@ function openResolver(
       throw new UsageError(problems, undefined, checked?.notes);
     }
     return {
-      inputs: [...given.values()].map(
-        ({ name, parts = [] }): Input => ({ name, parts, hint: hints?.get(name) }),
-      ),
+      inputs: Array.from(given, ([name, { parts = [] }]): Input => ({ name, parts, hint: hints?.get(name) })),
       warnings,
       files,
       verify: async () => {
@@ -264,7 +262,7 @@ function openResolver(
           await addObject(json, { base }, label, overridden, hasDocuments);
         });
       }
-      for (const name of parsed.invalidNames) given.set(name, { name, label: name });
+      for (const name of parsed.invalidNames) given.set(name, { label: name });
       for (const item of items) await addItem(item);
       const texts = await describeTexts(items, cwd, declared !== undefined);
       warnings.push(...texts.warnings);
@@ -279,8 +277,8 @@ function openResolver(
     },
 
     async resolveColumns(columns: Columns | undefined, defaults: readonly Item[]) {
-      for (const column of columns && declared ? columnInputs(columns, declared) : [])
-        given.set(column.name, column);
+      for (const [name, column] of columns && declared ? columnInputs(columns, declared) : [])
+        given.set(name, column);
       await addDefaults(defaults);
       // Without columns, each row names its inputs.
       return finish(columns === undefined ? '' : `${columns.label}: `, columns !== undefined);
