@@ -41,8 +41,8 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
     return path;
   };
 
-  const find = (id: string, run: Run, name: string | undefined) => {
-    const { json } = run;
+  const find = (run: Run, name: string | undefined) => {
+    const { id, json } = run;
     const output = outputOf(run);
     const { documents, omitted, invalid } = findDocuments(output, limit);
     const parent = name === undefined ? runFolder(id) : join(folder, name);
@@ -99,23 +99,23 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
     },
 
     /**
-     * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Returns the
-     * run with their paths in its output. Throws UnsavedDocumentError; the unchanged output then still contains every
-     * document.
+     * Saves the documents of a run, in the folder with this name if there is one. Returns the run with their paths in its
+     * output. Throws UnsavedDocumentError; the unchanged output then still contains every document.
      */
-    async save(id: string, run: Run, name?: string) {
-      const { files, ...saved } = find(id, run, name);
+    async save(run: Run, name?: string) {
+      const { files, ...saved } = find(run, name);
       try {
         await saveFiles(files);
       } catch (error) {
-        if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST') conflicts.add(id);
+        if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
+          conflicts.add(run.id);
         throw error;
       }
       return { ...saved, paths: files.map(({ path }) => path) };
     },
 
     /** Returns a run as `save` does, and saves nothing. */
-    withPaths: (id: string, run: Run, name?: string): Run => find(id, run, name).run,
+    withPaths: (run: Run, name: string): Run => find(run, name).run,
   };
 }
 

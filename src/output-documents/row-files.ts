@@ -92,7 +92,7 @@ export function createRowFiles(
     async save(label: string, row: number | undefined, run: Run): Promise<void> {
       const name = nameOf(label, row);
       try {
-        const saved = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
+        const saved = (await documents?.save(run, name)) ?? { run, warnings: [] };
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output, status } = saved.run;
         if (output !== undefined && status === 'FINISHED') await outputs?.saveOutput(name, output);
@@ -104,6 +104,6 @@ export function createRowFiles(
 
     /** Returns an output with the paths of its documents, where these are saved. */
     outputOf: (label: string, row: number | undefined, run: Run): Uint8Array | undefined =>
-      (documents?.withPaths(run.id, run, nameOf(label, row)) ?? run).output,
+      (documents?.withPaths(run, nameOf(label, row)) ?? run).output,
   };
 }

@@ -159,7 +159,7 @@ export async function watchAndShow(
     let run = seen;
     try {
       if (documents !== undefined && hasEnded(seen)) {
-        const saved = await documents.save(id, seen);
+        const saved = await documents.save(seen);
         run = saved.run;
         if (saved.paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, saved.paths);
         for (const warning of saved.warnings) reporter.warn(warning);
