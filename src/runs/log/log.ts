@@ -8,7 +8,6 @@ import type { Clock, Output } from '../../platform/context.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { unconfirmedId } from '../../service/errors.js';
-import { compactJson } from '../../text/json/format-json.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
 import { createRecordedRows } from './recorded-rows.js';
@@ -148,7 +147,7 @@ export function stdoutSink(output: Output): LogSink {
     ...NO_SINK,
     /** Throws OutputError once the reader is gone: without a record of it, no further row may be sent. */
     async write(lines) {
-      for (const line of lines) await output.write(Buffer.concat([...compactJson(line)]));
+      for (const line of lines) await output.write(line);
       if (output.isClosed)
         throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
     },
