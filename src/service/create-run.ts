@@ -11,8 +11,8 @@ import {
   NetworkError,
   NotTriggeredError,
   type RunEvidence,
-  UnknownOutcomeError,
   UnreadableResponseError,
+  unknownOutcome,
 } from './errors.js';
 import { HttpError } from './http-error.js';
 import { parseRun } from './parse-run.js';
@@ -57,8 +57,8 @@ type SendResult =
   | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
 
 /**
- * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was
- * confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
+ * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or the error of an unknown outcome when no run
+ * was confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
  * `log.sent` throws.
  */
 export async function createRun(
@@ -74,8 +74,8 @@ export async function createRun(
   let sentAt = 0;
 
   /**
-   * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
-   * InterruptedError, with the evidence in the response.
+   * Returns the run that an unusable response refers to, if the service confirms it. Throws the error of an unknown
+   * outcome or of a signal, with the evidence in the response.
    */
   const identifyRun = async (
     error: NetworkError | UnreadableResponseError,
@@ -87,7 +87,7 @@ export async function createRun(
       const isSignal = reason instanceof InterruptedError;
       throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
     });
-    if (run === undefined) throw new UnknownOutcomeError(error, evidence);
+    if (run === undefined) throw unknownOutcome(error, evidence);
     return run;
   };
 
@@ -166,7 +166,7 @@ export async function createRun(
       const { delay, retryAfter } = decideResend(last, earlier, trigger, clock.random());
       if (delay === undefined) {
         const meaning = classify(last, trigger);
-        if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
+        if (meaning === 'unknown') throw unknownOutcome(failure);
         if (meaning === 'rejected') throw failure;
         const progress = body.bytesSent / body.length;
         throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);

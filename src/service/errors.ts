@@ -225,20 +225,20 @@ export const UNRECORDED_HINTS = [
 export const RESEND_503_HINT =
   '--resend-503 sends it again: only if the operator of the service guarantees that such a 503 created nothing.';
 
-/** A trigger that may have created a run. */
-export class UnknownOutcomeError extends WfrError {
-  constructor(cause: NetworkError | HttpError | UnreadableResponseError, evidence?: RunEvidence) {
-    const { summary, serverMessage, hints, response } = cause.facts;
-    const mayResend = response?.status === 503 && response.retryAfter !== undefined;
-    const found = factsOfEvidence(evidence);
-    const lines = [OUTCOME_UNKNOWN, ...summary, ...found.lines];
-    super('unknown-outcome', lines, {
-      ...found.facts,
-      serverMessage: serverMessage ?? found.facts.serverMessage,
-      hints: [...found.facts.hints, ...hints, ...(mayResend ? [RESEND_503_HINT] : [])],
-      response,
-    });
-  }
+/** Returns the error of a trigger that may have created a run. */
+export function unknownOutcome(
+  cause: NetworkError | HttpError | UnreadableResponseError,
+  evidence?: RunEvidence,
+): WfrError {
+  const { summary, serverMessage, hints, response } = cause.facts;
+  const mayResend = response?.status === 503 && response.retryAfter !== undefined;
+  const { lines, facts } = factsOfEvidence(evidence);
+  return new WfrError('unknown-outcome', [OUTCOME_UNKNOWN, ...summary, ...lines], {
+    ...facts,
+    serverMessage: serverMessage ?? facts.serverMessage,
+    hints: [...facts.hints, ...hints, ...(mayResend ? [RESEND_503_HINT] : [])],
+    response,
+  });
 }
 
 /** Returns the error of a signal that came while a trigger was in progress. */
