@@ -53,9 +53,11 @@ describe('run --once: the same command again', () => {
     ]);
   });
 
-  test('run --once: a run that ended FINISHED is printed again from the file, without a request', async () => {
-    const { once, state, requests } = await prepareOnce();
+  test('run --once: a run that ended FINISHED is printed again from the file, without a request, and not recorded again', async () => {
+    const { once, path, state, requests } = await prepareOnce();
+    const locks = () => eventNames(path).filter((event) => event === 'open').length;
     const first = await once();
+    const locked = locks();
     const before = requests.length;
     state.run = undefined;
     for (const args of [[], ['-o', 'json']]) {
@@ -67,6 +69,7 @@ describe('run --once: the same command again', () => {
       expect(again.stderr).toContain('Run run-1 (recorded in my.once)\n');
     }
     expect(requests.length).toBe(before);
+    expect(locks()).toBe(locked + 2);
   });
 
   test('run --once: recorded inputs are recognized, whatever their white space', async () => {
