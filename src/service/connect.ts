@@ -56,6 +56,8 @@ interface Target {
   isProxy: boolean;
 }
 
+type Open = (signal: AbortSignal) => Promise<Socket>;
+
 const hostOf = ({ host, port }: Target) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
 
@@ -71,70 +73,60 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
     async () => undefined,
     readSystemCertificates,
   ];
-  const contexts = new Map<string, Promise<SecureContext | undefined>>();
-  /** The store that had the issuer of a host. */
-  const known = new Map<string, number>();
 
-  const createContext = async (store: number, isProxy: boolean) => {
+  /** As in curl, a trusted certificate need not be that of a root. */
+  const createContext = async (store: number, own: ClientCertificate | undefined) => {
     const trusted = await stores[store]?.();
-    const own = isProxy ? undefined : clientCertificate;
     if (trusted === undefined && own === undefined) return undefined;
     const { createSecureContext } = await import('node:tls');
-    // As in curl, a trusted certificate need not be that of a root.
     return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
   };
 
-  /** Returns the context of a store, which is made once: that of a system takes longer than a connection. */
-  const secureContextOf = (store: number, isProxy: boolean) => {
-    const key = `${store} ${isProxy}`;
-    const context = contexts.get(key) ?? createContext(store, isProxy);
-    contexts.set(key, context);
-    return context;
-  };
-
   /**
-   * Opens a secure hop over a socket of `openPlain`, each time with another store of certificates, until one has the issuer:
-   * a later store is loaded only then, so most connections cost nothing more.
+   * Returns what opens a hop to a target over a socket of `openPlain`. A secure one shows the certificate `own`, and is opened
+   * with another store of certificates until one has the issuer: a later store is loaded only then, so most connections cost
+   * nothing more.
    */
-  const openHop = async (
-    target: Target,
-    isSecure: boolean,
-    openPlain: () => Promise<Socket>,
-    signal: AbortSignal,
-  ) => {
-    if (!isSecure) return openPlain();
-    const { connect: connectTls } = await import('node:tls');
-    const { host, isProxy } = target;
+  const hopTo = (target: Target, isSecure: boolean, openPlain: Open, own?: ClientCertificate): Open => {
+    if (!isSecure) return openPlain;
+    const { host } = target;
     // An IP address is not a valid server name (RFC 6066, section 3).
     const servername = isIP(host) ? '' : host;
-    for (let store = known.get(hostOf(target)) ?? 0; ; store++) {
-      const secureContext = await secureContextOf(store, isProxy);
-      const plain = await openPlain();
-      const options = { socket: plain, secureContext, host, servername, ALPNProtocols: ['http/1.1'] };
-      const socket = connectTls(options);
-      try {
-        const opened = await waitUntilOpen(socket, 'secureConnect', target, signal);
-        known.set(hostOf(target), store);
-        return opened;
-      } catch (error) {
-        const code = error instanceof NetworkError ? error.details.code : undefined;
-        if (!UNKNOWN_ISSUER.test(code ?? '') || store + 1 === stores.length) throw error;
+    /** By store; that of a system takes longer to make than a connection. */
+    const contexts: Promise<SecureContext | undefined>[] = [];
+    /** The store that had the issuer. */
+    let known = 0;
+    return async (signal) => {
+      const { connect: connectTls } = await import('node:tls');
+      for (let store = known; ; store++) {
+        contexts[store] ??= createContext(store, own);
+        const secureContext = await contexts[store];
+        const plain = await openPlain(signal);
+        const options = { socket: plain, secureContext, host, servername, ALPNProtocols: ['http/1.1'] };
+        const socket = connectTls(options);
+        try {
+          const opened = await waitUntilOpen(socket, 'secureConnect', target, signal);
+          known = store;
+          return opened;
+        } catch (error) {
+          const code = error instanceof NetworkError ? error.details.code : undefined;
+          if (!UNKNOWN_ISSUER.test(code ?? '') || store + 1 === stores.length) throw error;
+        }
       }
-    }
+    };
   };
 
-  return async (signal: AbortSignal): Promise<Socket> => {
-    const isSecure = origin.protocol === 'https:';
-    const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
-    const openPlain = async () => {
-      if (proxy === undefined) return openTcp(target, signal);
-      const { hostname, port, protocol, authorization } = proxy;
-      const server = { host: hostname, port, isProxy: true };
-      const socket = await openHop(server, protocol === 'https:', () => openTcp(server, signal), signal);
-      return openTunnel(socket, server, target, authorization, signal);
-    };
-    return delayWriteErrors(await openHop(target, isSecure, openPlain, signal), clock);
-  };
+  const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
+  const openPlain: Open = proxy === undefined ? (signal) => openTcp(target, signal) : tunnelThrough(proxy);
+  const openHop = hopTo(target, origin.protocol === 'https:', openPlain, clientCertificate);
+  return async (signal: AbortSignal) => delayWriteErrors(await openHop(signal), clock);
+
+  /** Returns what opens a tunnel to the target. */
+  function tunnelThrough({ hostname, port, protocol, authorization }: ProxyServer): Open {
+    const server = { host: hostname, port, isProxy: true };
+    const openServer = hopTo(server, protocol === 'https:', (signal) => openTcp(server, signal));
+    return async (signal) => openTunnel(await openServer(signal), server, target, authorization, signal);
+  }
 }
 
 /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
