@@ -577,6 +577,18 @@ describe('run: Ctrl-C after the request has been sent', () => {
     expect(requests.length).toBe(1);
   });
 
+  test('run: after Ctrl-C, a run whose status the response does not have may still be running', async () => {
+    const signals = new Signals();
+    const { stderr } = await runAgainst(
+      (_request, reply) => {
+        signals.raise('SIGINT');
+        reply.send(201, { id: 'run-1' });
+      },
+      { signals },
+    );
+    expect(stderr).toContain('Interrupted; the run may still be running.\nTo watch it: wfr watch run-1\n');
+  });
+
   test('run --detach: Ctrl-C after a complete request waits for the id (fault 62)', async () => {
     const signals = new Signals();
     const { exitCode, stderr } = await runAgainst(
