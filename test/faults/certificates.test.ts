@@ -1,5 +1,5 @@
 /** Whom wfr trusts, and how it identifies itself: all before anything is sent. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -55,13 +55,17 @@ describe('status: a certificate that Node does not trust', () => {
     expect(names).toEqual([false]);
   });
 
-  test('watch: the store that has the issuer is tried first from the second connection on (fault 6)', async () => {
+  test('watch: the store that has the issuer is read once, and tried first from the second connection on (fault 6)', async () => {
     let [connections, requests] = [0, 0];
+    const store = join(folderWith({ 'store.pem': readFileSync(SELF_SIGNED, 'utf8') }), 'store.pem');
     const service = await scriptedService(
-      (_request, reply) => reply.send(200, ++requests < 3 ? aRun() : aFinishedRun(), { connection: 'close' }),
+      (_request, reply) => {
+        rmSync(store, { force: true });
+        reply.send(200, ++requests < 3 ? aRun() : aFinishedRun(), { connection: 'close' });
+      },
       { tls: certificate('self-signed'), onTcp: () => connections++ },
     );
-    const env = { WFR_BASE_URL: service.baseUrl, SSL_CERT_FILE: SELF_SIGNED };
+    const env = { WFR_BASE_URL: service.baseUrl, SSL_CERT_FILE: store };
     const { exitCode } = await runCli(['watch', 'run-1'], { env });
     expect({ exitCode, requests, connections }).toEqual({ exitCode: 0, requests: 3, connections: 4 });
   });
