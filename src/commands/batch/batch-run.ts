@@ -112,7 +112,10 @@ export function createBatchRun(tools: BatchTools) {
       total: table?.total ?? 0,
       ended: countWords(ended),
       running: rows.count('running') + awaiting.size,
-      inProgress: [...inProgress].map(rows.label),
+      // A row that has just ended may still close its files.
+      inProgress: [...inProgress]
+        .filter((row) => awaiting.has(row) || rows.state(row) === 'running')
+        .map(rows.label),
       left: runner.counts.left,
       paced,
       wait: gate.wait,
