@@ -61,10 +61,14 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
 }
 
 /**
- * What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. With
- * further flags, the command runs other rows, too.
+ * What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. The
+ * further goals need another flag in this command.
  */
-type Step = readonly [text: string, flag?: string, further?: readonly (readonly [string, string])[]];
+type Step = readonly [
+  text: string,
+  flag?: string,
+  further?: readonly (readonly [goal: string, flag: string])[],
+];
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const {
@@ -97,29 +101,29 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const also = corrected === '' ? '' : `, also once the ${corrected} rows are corrected`;
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : `To continue${also}`;
-  /** The rows that each flag adds to those of the command. */
+  const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
+  const too = base ? ', too' : '';
+  /** What each flag is for, beside the rows of the command. */
   const further = Object.entries({
     '--send-changed': has('held')
-      ? `held${corrected && ' and corrected'}`
-      : has('failed') && !isOnce && !isOpen && 'corrected failed',
+      ? `To run held${corrected && ' and corrected'} rows${too}`
+      : has('failed') && !isOnce && !isOpen && `If failed rows are corrected${too}`,
     // Rows that are open may still fail: all of them are for the command after that.
-    '--retry-failed': (!isContinued || has('rejected')) && retried && `unchanged ${retried}`,
-  }).flatMap(([flag, which]) => (which ? [[flag, which] as const] : []));
-  const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
+    '--retry-failed':
+      (!isContinued || has('rejected')) && retried && `To run unchanged ${retried} rows${too}`,
+  }).flatMap(([flag, goal]) => (goal ? [[goal, flag] as const] : []));
   const steps: (Step | false)[] = isUnknownWorkflow
     ? [['Once the service knows the workflow', '--retry-failed']]
     : [
         ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
         has('lost') && ['For each lost row, check the base URL and the service.'],
-        ...(base
-          ? [[base, '', further] as const]
-          : further.map(([flag, which]): Step => [`To run ${which} rows`, flag])),
+        ...(base ? [[base, '', further] as const] : further),
       ];
   const next = steps.flatMap((step): NextStep[] => {
     if (step === false) return [];
     const [text, flag, further = []] = step;
     if (flag === undefined) return [{ text }];
-    const more = further.map(([other, which]) => `  with ${other}: also ${which} rows`);
+    const more = further.map(([goal, other]) => `${goal}, add ${other}.`);
     const shown = command?.(...(flag === '' ? [] : [flag]));
     if (shown !== undefined) return [{ text, command: shown, more }];
     return [{ text: `${text}, ${flag === '' ? again : `add ${flag} to ${same}`}.`, more }];

@@ -672,10 +672,10 @@ describe('batch: stopping', () => {
         401: ['To continue: wfr batch .*'],
         422: [
           'To continue, also once the rejected rows are corrected: wfr batch .*',
-          '  with --retry-failed: also unchanged rejected rows',
+          'To run unchanged rejected rows, too, add --retry-failed.',
         ],
       }[status];
-      const commands = stderr.split('\n').filter((line) => /: wfr batch |^ {2}with /.test(line));
+      const commands = stderr.split('\n').filter((line) => /: wfr batch |, add --/.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
@@ -768,8 +768,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-  with --send-changed: also corrected failed rows
-  with --retry-failed: also unchanged failed and rejected rows
+If failed rows are corrected, too, add --send-changed.
+To run unchanged failed and rejected rows, too, add --retry-failed.
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -979,13 +979,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-  with --send-changed: also corrected failed rows
-  with --retry-failed: also unchanged failed and rejected rows
+If failed rows are corrected, too, add --send-changed.
+To run unchanged failed and rejected rows, too, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-  with --send-changed: also corrected failed rows
-  with --retry-failed: also unchanged failed and rejected rows
+If failed rows are corrected, too, add --send-changed.
+To run unchanged failed and rejected rows, too, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
@@ -1182,6 +1182,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\n  with --retry-failed: also unchanged\n    rejected rows\n",
+    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run unchanged rejected rows, too, add\n  --retry-failed.\n",
   );
 });

@@ -314,7 +314,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toContain('1 row: 1 rejected\n  1 rejected: row 1: no\n');
     expect(shown.stderr).toMatch(
-      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\n {2}with --retry-failed: also unchanged rejected rows\n$/,
+      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nTo run unchanged rejected rows, too, add --retry-failed\.\n$/,
     );
     expect(shown).toEqual({
       ...piped,
