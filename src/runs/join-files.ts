@@ -48,7 +48,12 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     const onEvent = (event: ReadEvent) => {
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
-      if (event.event === 'present') facts.present = event.rows;
+      if (event.event === 'present') {
+        facts.present = event.rows;
+        // Until the command has ended. Of several shards, each has its rows alone.
+        if (facts.header?.shard === '1/1')
+          facts.total ??= event.rows.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+      }
       if (event.event === 'table' || event.event === 'stopped') {
         facts.end = event;
         facts.total = event.rows ?? facts.total;

@@ -388,7 +388,7 @@ describe('batch: a process that has lost its results file', () => {
     replaceWrites(async (data, write, path) => {
       if (isClaimed || !data.includes('"ended"')) return write(data);
       isClaimed = true;
-      const written = await write(data.subarray(0, data.length / 2));
+      const written = await write(data.subarray(0, data.indexOf('"ended"')));
       const claim = claimLine(path, {}, { after: readLatestToken(path), torn: true });
       appendFileSync(path, `\n${claim}`);
       return written;

@@ -262,7 +262,7 @@ test.each([
   {
     isAlive: false,
     exitCode: 6,
-    next: /^The total .*\nFor each unknown row, .*\n(.*\n)*To continue, run .*$/,
+    next: /^For each unknown row, .*\n(.*\n)*To continue, run .*$/,
   },
 ])(
   'results: while the process of the batch is alive ($isAlive), no row is to be sent again, and it exits $exitCode',
@@ -272,6 +272,7 @@ test.each([
     appendClaim(join(cwd, 'out.jsonl'), {});
     const result = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => isAlive } });
     expect(result.exitCode).toBe(exitCode);
+    expect(result.stdout).toMatch(/^2 rows: 1 unknown, 1 waiting\n/);
     expect(result.stdout.split('\n\n')[1]?.trimEnd()).toMatch(next);
     // A batch that is continued knows its rows.
     appendFileSync(join(cwd, 'out.jsonl'), '{"event":"table","rows":1}\n');
@@ -281,6 +282,31 @@ test.each([
     expect((await runCli(['results', 'out.jsonl'], { cwd })).exitCode).toBe(6);
   },
 );
+
+test.each([
+  { shard: '1/1', rows: '3 rows: 1 running, 2 waiting', says: false },
+  { shard: '1/2', rows: '1 row: 1 running', says: true },
+])(
+  'results: of a batch whose command has not ended, shard $shard, the rows are $rows',
+  async ({ shard, rows, says }) => {
+    const head = HEAD.replace('"shard":"1/1"', `"shard":"${shard}"`);
+    const lines =
+      '{"event":"present","rows":[[1,2],[5,5]]}\n{"event":"sent","row":1}\n{"event":"accepted","row":1,"id":"a"}\n';
+    const cwd = folderWith({ 'out.jsonl': head + lines });
+    const { stdout, exitCode } = await runCli(['results', 'out.jsonl'], { cwd });
+    expect(stdout).toMatch(new RegExp(`^${rows}\n`));
+    expect(stdout.includes('The total number of rows is unknown: wfr batch has not ended.')).toBe(says);
+    expect(exitCode).toBe(8);
+  },
+);
+
+test('results: no row of a batch that runs is said to be answered if none is unknown', async () => {
+  const running = '{"event":"sent","row":1}\n{"event":"accepted","row":1,"id":"a"}\n';
+  const cwd = folderWith({ 'out.jsonl': `${HEAD}{"event":"present","rows":[[1,1]]}\n${running}` });
+  appendClaim(join(cwd, 'out.jsonl'), {});
+  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => true } });
+  expect(stdout).toBe('1 row: 1 running\nwfr batch is running (process 4242).\n');
+});
 
 test('results: the beginning of the id of a run is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
