@@ -24,9 +24,8 @@ export function decidePresentation(flags: PresentationFlags, { env, stdout, stde
     throw unknownName(`--color ${color}: `, color, COLOR_CHOICES);
   }
   const isCi = isInCi(env);
-  const isPiped = !stdout.isTerminal && !stdout.isFile;
-  // A live line would erase what the next program of a pipe prints of runs that have ended.
-  const mayMix = isPiped && (output === 'jsonl' || results === '-');
+  // A live line would erase parts of what is printed meanwhile, here or by the next program of a pipe.
+  const mayMix = !stdout.isFile && (output === 'jsonl' || results === '-');
   // ora loops forever on a terminal of 0 columns.
   const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {

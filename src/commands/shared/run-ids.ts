@@ -32,11 +32,14 @@ export async function planRuns<Flags extends ShowFlags>(
   sources: ServiceSources & { flags: Flags },
 ) {
   const { flags, profile, context } = sources;
+  const severalRuns = new Set(rawIds).size > 1;
+  // Of several runs, the JSON of each is a line, too, printed when it has ended.
+  const hasLines = severalRuns && (flags.json || flags.output === 'json');
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
     format: () => parseFormat(flags, OUTPUT_FORMATS),
-    pointer: () => parseGet(flags, new Set(rawIds).size > 1),
-    ...sessionSteps(sources),
+    pointer: () => parseGet(flags, severalRuns),
+    ...sessionSteps({ ...sources, flags: hasLines ? { ...flags, output: 'jsonl' } : flags }),
   });
   const history = openHistory(context);
   const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);

@@ -165,13 +165,18 @@ describe('the live table of several runs', () => {
     ]);
   });
 
-  test('with -o jsonl in a pipe, whose reader may print lines between, there is a line for each change instead', async () => {
-    const { stderr } = await watch([...IDS, '-o', 'jsonl']);
-    expect(frames(stderr)).toEqual([]);
-    expect(stderr).toContain('Z order-1  RUNNING  1 of 4 steps\n');
-    const direct = await watch([...IDS, '-o', 'jsonl'], { stdoutTerminal: 100 });
-    expect(frames(direct.stderr)).not.toEqual([]);
-  });
+  test.each(['json', 'jsonl'])(
+    'with -o %s, whose lines a live one would erase in part, there is a line for each change instead',
+    async (format) => {
+      for (const options of [{}, { stdoutTerminal: 100 }]) {
+        const { stderr } = await watch([...IDS, '-o', format], options);
+        expect(frames(stderr)).toEqual([]);
+        expect(stderr).toContain('Z order-1  RUNNING  1 of 4 steps\n');
+      }
+      const one = await watch(['order-1', '-o', format]);
+      expect(frames(one.stderr).length > 0).toBe(format === 'json');
+    },
+  );
 
   test('a status has a color', async () => {
     const { stderr } = await watch(IDS, { env: { NO_COLOR: '' } });
