@@ -133,7 +133,10 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   if (reject !== undefined) {
     // The outcome for the client depends on how much it has sent.
     await finished(request.resume());
-    throw new Rejection(reject, `The sandbox rejects all inputs (--reject ${reject}).`);
+    throw new Rejection(
+      reject,
+      `The sandbox rejects every trigger, whatever its inputs (--reject ${reject}).`,
+    );
   }
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Rejection(415, 'The content type must be application/json.');

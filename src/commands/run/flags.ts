@@ -42,7 +42,7 @@ Examples:
       .addOption(common('-d, --detach', 'print the id once accepted, and do not wait'))
       .addOption(common('--dry-run', 'print what would be sent, without sending it'))
       .optionsGroup('At most once:')
-      .addOption(common('--once <file>', 'record of the run, to continue from'))
+      .addOption(common('--once <file>', 'trigger one run at most: the file records it'))
       .option('--adopt <id>', 'the run found for an unknown outcome')
       .option('--resend-unknown', 'send again although the outcome is unknown')
       .option('--retry-failed', 'trigger a FAILED or lost run again');

@@ -234,7 +234,9 @@ describe('--reject', () => {
     async (status, code, requests) => {
       const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
       expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
-      expect(result.stderr).toContain(`| The sandbox rejects all inputs (--reject ${status}).`);
+      expect(result.stderr).toContain(
+        `| The sandbox rejects every trigger, whatever its inputs (--reject ${status}).`,
+      );
       expect(result.stderr).not.toContain('--workflow-id-field');
       expect(result.stderr.match(/POST/g)?.length).toBe(requests);
       const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
@@ -257,7 +259,7 @@ describe('--reject', () => {
         retryAfter: '1',
       });
       expect(await answer.json()).toEqual({
-        error: { message: `The sandbox rejects all inputs (--reject ${status}).` },
+        error: { message: `The sandbox rejects every trigger, whatever its inputs (--reject ${status}).` },
       });
     },
   );
