@@ -18,7 +18,7 @@ import { isUuid } from '../text/url.js';
 
 /** A run that this user triggered, or a batch of runs. */
 export interface PastRun {
-  /** Of a batch, the salt of its results file as a UUID. */
+  /** Of a batch, the salt of its results file as a UUID; of a run of which it is unknown whether it exists, any other. */
   id: string;
   workflow: string;
   baseUrl: string;
@@ -40,9 +40,9 @@ export interface PastRun {
   results?: string | undefined;
   /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
   command?: string | undefined;
-  /** Of a batch, the process of its last command. */
+  /** Of a batch, and not of such a run, the process of its last command. */
   owner?: Omit<Context['self'], 'isAlive'>;
-  /** How many rows of a batch are in each state, by its word; a run has none. */
+  /** How many rows of a batch are in each state, by its word; a run has none, unless it is unknown whether it exists. */
   rows?: Readonly<Record<string, number>> | undefined;
 }
 

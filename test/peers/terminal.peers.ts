@@ -145,7 +145,9 @@ describe('terminal', () => {
       '  Two: broken',
       expect.stringMatching(/^c {3}FINISHED {2}4\/4 {4}v1 .*d$/),
     ]);
-    expect(after).toMatch(/\n3 runs: 2 FINISHED, 1 FAILED; watched for \d\S*\n\$$/);
+    expect(after).toMatch(
+      /\n3 runs: 2 FINISHED, 1 FAILED; watched for \d\S*\nTo print an output: wfr watch a\n\$$/,
+    );
     expect(spinners(after)).toEqual([]);
   });
 
@@ -179,7 +181,7 @@ describe('terminal', () => {
     screen.resize(80, 24);
     await screen.waitFor(table(whole));
     for (const id of ['a', 'b', 'c', 'd']) runs[id] = aFinishedRun();
-    const after = await screen.waitFor(/watched for.*\n\$$/);
+    const after = await screen.waitFor(/watched for.*\nTo print an output.*\n\$$/);
     expect(after.replace(/^before\n/, '').split('\n')).toHaveLength(7);
     expect(screen.scrollback()).toMatch(/^before$/m);
   });

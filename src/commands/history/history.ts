@@ -1,4 +1,5 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
+import { basename } from 'node:path';
 import { chooseProfile, type ProfileFlags } from '../../config/profile.js';
 import { resolveRunPages, settingValues } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
@@ -105,7 +106,7 @@ function completeBatches(recorded: readonly PastRun[], context: Context): Promis
     const { id, label = '' } = one;
     if (!isBatch(one)) return one;
     const status = await statusOfBatch(one, context);
-    return { ...one, label: shownPath(label, context.cwd), version: versions.get(id), status };
+    return { ...one, label: label && shownPath(label, context.cwd), version: versions.get(id), status };
   };
   return Promise.all(recorded.map(complete));
 }
@@ -200,7 +201,7 @@ function formatRuns(
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
   const room = hasServices ? layout.width / 2 : layout.width;
   const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: (run) => cell(shorten(run.id)) },
+    { header: 'ID', text: (run) => (isUnknownRun(run) ? '-' : cell(shorten(run.id))) },
     {
       header: 'STATUS',
       text: (run) => cell(statusOf(run)),
@@ -230,13 +231,20 @@ function formatRuns(
   return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten))).join('\n')}\n`;
 }
 
+/** Returns whether a record is that of a single run of which it is unknown whether it exists. */
+const isUnknownRun = ({ rows, owner }: PastRun) => rows !== undefined && owner === undefined;
+
 /** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
-function rowsText({ id, rows, ended, results }: PastRun, shorten: (id: string) => string): string {
+function rowsText(run: PastRun, shorten: (id: string) => string): string {
+  const { id, rows, ended, results } = run;
   if (rows === undefined) return '';
+  if (isUnknownRun(run)) return 'sent, and no answer: check the service for this run';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
-  const known = ended ? states : results && `see wfr results ${shorten(id)}`;
+  // The name of the default file is that of the table.
+  const file = results === undefined || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
+  const known = ended ? states + file : results && `see wfr results ${shorten(id)}`;
   return [pluralize(total, 'row'), known].filter(Boolean).join(': ');
 }
 
@@ -264,7 +272,7 @@ const SILENCE = 60_000;
 /** Returns how a batch stands: stopped if its last command did not end, and is dead or no longer touches the results file. */
 async function statusOfBatch(batch: PastRun, context: Context): Promise<string> {
   const { rows = {}, ended, owner, results } = batch;
-  if (ended) return toStatus(DECISIVE.find((one) => rows[one]) ?? 'finished');
+  if (ended || isUnknownRun(batch)) return toStatus(DECISIVE.find((one) => rows[one]) ?? 'finished');
   // It reads files, and most batches have ended.
   const { self, clock } = context;
   if (owner && isAliveHere(owner, self) === false) return 'STOPPED';

@@ -36,8 +36,17 @@ export async function triggerRun(
   beforeSent?: () => Promise<InputDigests>,
 ): Promise<KnownRun> {
   const { trigger, subject, label, settings } = plan;
+  const { workflowId: workflow, inputs } = subject;
+  const past = { workflow, inputs, baseUrl: settings.baseUrl.href, label };
   const record = log.ofRow(ONCE_ROW, context.secrets, beforeSent);
-  const { run, variant, variantsTried } = await createRun(trigger, service, interruption, record);
+  const triggering = createRun(trigger, service, interruption, record).catch((error) => {
+    const isUnknown = error instanceof WfrError && error.facts.runMayExist;
+    // The file of --once says so itself, until it is settled.
+    if (isUnknown && plan.once === undefined)
+      history.recordTrigger({ ...past, id: crypto.randomUUID(), rows: { unknown: 1 } });
+    throw error;
+  });
+  const { run, variant, variantsTried } = await triggering;
   const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.
@@ -46,7 +55,6 @@ export async function triggerRun(
   const accepted = `accepted with --workflow-id-field ${variant}`;
   if (variantsTried === 1) reporter.debug(accepted);
   else reporter.info(`${accepted}; set this flag to send one request instead of ${variantsTried}`);
-  const { workflowId: workflow, inputs } = subject;
-  history.recordTrigger({ id, workflow, inputs, baseUrl: settings.baseUrl.href, status, label, version });
+  history.recordTrigger({ ...past, id, status, version });
   return { id, run, isNew: true };
 }

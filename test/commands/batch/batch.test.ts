@@ -1087,7 +1087,7 @@ test('batch: its runs enter the history as those of one batch, so that @last is 
   ]);
   expect(runs.map((run) => run.batch.replaceAll('-', ''))).toEqual([salt, salt]);
   expect((await wfr(['history'], { cwd, env })).stdout).toMatch(
-    /^.{8} +FINISHED +v1: rows\.csv .*\n {2}2 rows: 2 finished$/m,
+    /^.{8} +FINISHED +v1: rows\.csv .*\n {2}2 rows: 2 finished \(o\.jsonl\)$/m,
   );
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });

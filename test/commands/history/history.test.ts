@@ -147,18 +147,20 @@ describe('history: recording and listing runs', () => {
     const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
-    expect(first.line).toBe('STOPPED failing v1: rows.csv 2s 2s 2 rows: 1 failed, 1 waiting');
+    expect(first.line).toBe('STOPPED failing v1: rows.csv 2s 2s 2 rows: 1 failed, 1 waiting (a.jsonl)');
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
-      line: 'FAILED failing v1: rows.csv 2s 2s 2 rows: 2 failed',
+      line: 'FAILED failing v1: rows.csv 2s 2s 2 rows: 2 failed (a.jsonl)',
     });
     writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME\n');
     await batch('--results', 'a.jsonl');
     // It had no run to wait for.
-    expect((await latest()).line).toBe('FAILED failing v1: rows.csv now 1 row: 1 failed');
+    expect((await latest()).line).toBe('FAILED failing v1: rows.csv now 1 row: 1 failed (a.jsonl)');
     await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
-    expect((await latest()).line).toMatch(/^REJECTED 51000000…: rows\.csv now 1 row: 1 rejected$/);
+    expect((await latest()).line).toMatch(
+      /^REJECTED 51000000…: rows\.csv now 1 row: 1 rejected \(b\.jsonl\)$/,
+    );
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
@@ -267,7 +269,7 @@ describe('history: recording and listing runs', () => {
     const { cwd, batch, latest } = await startHistoryBatch();
     appendClaim(join(cwd, 'a.jsonl'), { host: 'a-container', pid: 1, space: 'test pid:[1]' });
     expect((await batch('--results', 'a.jsonl')).stderr).toContain('2 rows: 2 failed; took 12s\n');
-    expect((await latest()).line).toMatch(/ 12s 12s 2 rows: 2 failed$/);
+    expect((await latest()).line).toMatch(/ 12s 12s 2 rows: 2 failed \(a\.jsonl\)$/);
   });
 
   test('history: the last status of a row is the latest that any command has seen', async () => {
@@ -299,6 +301,26 @@ describe('history: recording and listing runs', () => {
     await runCli(['run', '-d', 'w', 'customer=ACME'], options);
     expect((await runCli([...batch, '--adopt', '2=run-1'], options)).exitCode).toBe(0);
     expect(await listHistory(options.env)).toMatchObject([{ id: 'run-1', status: 'FINISHED' }]);
+  });
+
+  test('history: a run that got no answer is listed as unknown, and is not the latest one; with --once, the file has it', async () => {
+    let triggers = 0;
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (triggers++ === 0) reply.send(201, aRun({ status: 'PENDING' }));
+      else reply.reset();
+    });
+    const cwd = folderWith({ 'a.txt': 'a' });
+    const env = { WFR_BASE_URL: service.baseUrl, XDG_STATE_HOME: temporaryFolder() };
+    const wfr = (...args: string[]) => runCli(args, { env, cwd });
+    await wfr('run', '-d', 'w', 'customer=ACME');
+    for (const flags of [[], [], ['--once', 'o.jsonl']])
+      expect((await wfr('run', 'w', 'text@=a.txt', ...flags)).exitCode).toBe(6);
+    const { stdout } = await wfr('history');
+    const entry = '- +UNKNOWN +w: a\\.txt +\\S+\\n  sent, and no answer: check the service for this run\\n';
+    expect(stdout).toMatch(new RegExp(`^ID .*\\n(${entry}){2}run-1 +PENDING +v1 +\\S+\\n$`));
+    expect((await wfr('history', '--status', 'unknown')).stdout.match(/UNKNOWN/g)).toHaveLength(2);
+    expect((await wfr('history', '-o', 'id')).stdout).toBe('run-1\n');
   });
 
   test('history: the rows of a large batch drive out neither other runs nor the batch, and take no more than their room', async () => {

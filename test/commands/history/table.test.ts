@@ -103,7 +103,7 @@ describe('history: the table', () => {
     'a batch that is %s is yellow, as a run in progress is',
     async (status) => {
       const ended = status === 'STOPPED' && { ended: new Date(NOW).toISOString() };
-      const { history } = past([{ id: 'a', rows: { waiting: 1 }, ...ended }]);
+      const { history } = past([{ id: 'a', rows: { waiting: 1 }, owner: {}, ...ended }]);
       const { stdout } = await history([], { stdoutTerminal: 200, env: { TERM: 'xterm' } });
       expect(stdout).toContain(`\u001b[33m${status}\u001b[39m`);
     },
@@ -198,8 +198,10 @@ describe('history: the runs that are listed', () => {
     id: uuid('e0fa8c1e'),
     label: 'rows.csv',
     inputs: [],
-    results: '/tmp/rows.jsonl',
+    results: '/tmp/rows.results.jsonl',
     rows: { waiting: 1_200 },
+    // Nobody here can tell whether it is alive.
+    owner: { host: 'elsewhere', pid: 4711, space: '' },
   };
   const row = (start: string, line: number, batch = BATCH.id) => {
     return { id: uuid(start), status: 'FINISHED', label: `rows.csv:${line}`, batch };
@@ -390,7 +392,7 @@ describe('history: the runs that are listed', () => {
       exitCode: 2,
       stderr: 'wfr: error: e0fa8c1e: several batches of the history begin with it\n',
     });
-    expect((await results('e0fa8c1e-2f57-4a53-9a')).stderr).toContain('rows.jsonl: no such file');
+    expect((await results('e0fa8c1e-2f57-4a53-9a')).stderr).toContain('rows.results.jsonl: no such file');
     const moved = past([
       BATCH,
       { ...BATCH, baseUrl: 'https://other.example.com/', results: '/tmp/new.jsonl' },
