@@ -296,7 +296,7 @@ export function showBatch(
     const time = wholeSeconds(elapsed);
     const timeLeft = estimateText(isUnclear ? 0 : end - now);
     const waiting = total - done - running;
-    const isLast = waiting === 0 && running > 0;
+    const isLast = waiting === 0 && inProgress.length > 0;
     const named = isLast ? ` (${listFirst(inProgress.map(labelText), MAX_NAMED).join(' ')})` : '';
     const states: Group = [
       ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),
