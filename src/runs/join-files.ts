@@ -28,8 +28,8 @@ interface FileFacts extends ResultsFile {
   present?: RowRanges;
   /** How many rows the table had last, if that is known. */
   total?: number | undefined;
-  /** How the last command that said it left the table. */
-  end?: ReadEvent & { event: 'table' | 'stopped' };
+  /** How the last command left the table, if it has said so; of a shard, the last one that has. */
+  end?: (ReadEvent & { event: 'table' | 'stopped' }) | undefined;
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
@@ -51,8 +51,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       if (event.event === 'present') {
         facts.present = event.rows;
         // Until the command has ended. Of several shards, each has its rows alone.
-        if (facts.header?.shard === '1/1')
-          facts.total ??= event.rows.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+        if (facts.header?.shard === '1/1') {
+          facts.total = event.rows.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+          facts.end = undefined;
+        }
       }
       if (event.event === 'table' || event.event === 'stopped') {
         facts.end = event;

@@ -235,8 +235,7 @@ function summaryOf(
   const { rows, total, missing, period, header, isLimited } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
-  const answered = rows.count('unknown') > 0 ? ': unknown rows may be answered' : '';
-  const runs = `${name} is running (process ${writer?.pid})${answered}.`;
+  const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
   const notes = writer ? [runs] : total === undefined ? [ended] : [];
   const known = total && total - missing;

@@ -93,8 +93,14 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
       .join(' and ');
   // No row can be corrected for a workflow that the service does not know.
   const isUnknownWorkflow =
+    !isOnce &&
+    !has('invalid') &&
     words((state) => !hasNoRun(state)) === '' &&
-    rows.reasons().some(({ state, message }) => state === 'rejected' && /^404: |\(404\)$/.test(message));
+    rows
+      .reasons()
+      .some(
+        ({ state, message }) => state === 'rejected' && /^404: |^the service does not know /.test(message),
+      );
   // Corrected, these are new rows; a failed one is held.
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.

@@ -221,15 +221,19 @@ test('results: the unknown run of a file of --once has no number, as --adopt tak
   expect(stdout).toContain('--adopt <id>');
 });
 
-test('results: the rejected run of a file of --once is sent again without a flag', async () => {
-  const header = HEAD.replace('}', ',"salt":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"}');
-  const lines = '{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n';
-  const cwd = folderWith({ 'my.once': header + lines });
-  const { stdout } = await runCli(['results', 'my.once'], { cwd });
-  expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
-});
+test.each(['no', '404: no'])(
+  'results: the run of --once that was rejected with %j is sent again without a flag',
+  async (reason) => {
+    const header = HEAD.replace('}', ',"salt":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"}');
+    const lines = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
+    const cwd = folderWith({ 'my.once': header + lines });
+    const { stdout } = await runCli(['results', 'my.once'], { cwd });
+    expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
+  },
+);
 
 const KNOWN = '{"event":"accepted","row":2,"id":"run-2"}\n';
+const INVALID = '{"event":"refused","row":2,"code":"usage","reason":"empty"}\n';
 
 test.each([
   ['404: no', '', 'Once the service knows the workflow, add --retry-failed'],
@@ -240,6 +244,8 @@ test.each([
   ],
   ['404: no', KNOWN, 'To continue, also once the rejected rows are corrected, run'],
   ['422: no', '', 'Once the rejected rows are corrected, run'],
+  ['422: not in the CRM (404)', '', 'Once the rejected rows are corrected, run'],
+  ['404: no', INVALID, 'Once the rejected and invalid rows are corrected, run'],
 ])(
   'results: a row that was rejected with "%s", and then "%s", can be corrected or not',
   async (reason, others, next) => {
@@ -257,7 +263,7 @@ test.each([
   {
     isAlive: true,
     exitCode: 8,
-    next: /^wfr batch is running \(process 4242\): unknown rows may be answered\.$/,
+    next: /^wfr batch is running \(process 4242\): rows may change\.$/,
   },
   {
     isAlive: false,
@@ -300,13 +306,22 @@ test.each([
   },
 );
 
-test('results: no row of a batch that runs is said to be answered if none is unknown', async () => {
-  const running = '{"event":"sent","row":1}\n{"event":"accepted","row":1,"id":"a"}\n';
-  const cwd = folderWith({ 'out.jsonl': `${HEAD}{"event":"present","rows":[[1,1]]}\n${running}` });
-  appendClaim(join(cwd, 'out.jsonl'), {});
-  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd, self: { isAlive: () => true } });
-  expect(stdout).toBe('1 row: 1 running\nwfr batch is running (process 4242).\n');
-});
+test.each([
+  { present: '[[1,5]]', rows: '5 rows: 2 finished, 3 waiting', code: 8 },
+  { present: '[[1,2]]', rows: '2 rows: 2 finished', code: 0 },
+])(
+  'results: of a batch whose last command was killed, the rows are those that it has found ($present)',
+  async ({ present, rows, code }) => {
+    const ended = (row: number) =>
+      `{"event":"sent","row":${row}}\n{"event":"accepted","row":${row},"id":"${row}"}\n` +
+      `{"event":"ended","row":${row},"run":{"id":"${row}","status":"FINISHED"}}\n`;
+    const first = `{"event":"present","rows":[[1,4]]}\n${ended(1)}${ended(2)}{"event":"table","rows":4}\n`;
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${first}{"event":"present","rows":${present}}\n` });
+    const { stdout, exitCode } = await runCli(['results', 'out.jsonl'], { cwd });
+    expect(stdout).toMatch(new RegExp(`^${rows}\n`));
+    expect(exitCode).toBe(code);
+  },
+);
 
 test('results: the beginning of the id of a run is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
