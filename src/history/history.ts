@@ -46,7 +46,7 @@ export interface PastRun {
   rows?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Returns whether a record is that of a batch. */
+/** Returns whether a record is that of a batch, or of a run of which it is unknown whether it exists. */
 export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
 
 /** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
@@ -93,8 +93,8 @@ export function openHistory(context: Context) {
     findRisk,
 
     /**
-     * Records a run that the service accepted just now, or a batch that began at `time` (ms), in the background; a batch once
-     * more when its command has ended.
+     * Records a run that the service accepted just now, or may have, or a batch that began at `time` (ms), in the background; a
+     * batch once more when its command has ended.
      */
     recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
       // The end of a path says more than its beginning.

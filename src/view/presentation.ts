@@ -155,7 +155,7 @@ export function statusPaint(status: string | undefined, style: Style): Paint {
 export interface NextStep {
   text: string;
   command?: string | undefined;
-  /** What the command does with further flags, a line each. */
+  /** What further flags in it are for, a line each. */
   more?: readonly string[];
 }
 

@@ -238,7 +238,7 @@ const isUnknownRun = ({ rows, owner }: PastRun) => rows !== undefined && owner =
 function rowsText(run: PastRun, shorten: (id: string) => string): string {
   const { id, rows, ended, results } = run;
   if (rows === undefined) return '';
-  if (isUnknownRun(run)) return 'sent, and no answer: check the service for this run';
+  if (isUnknownRun(run)) return 'a run may have been created: check the service';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');

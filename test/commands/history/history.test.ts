@@ -317,7 +317,7 @@ describe('history: recording and listing runs', () => {
     for (const flags of [[], [], ['--once', 'o.jsonl']])
       expect((await wfr('run', 'w', 'text@=a.txt', ...flags)).exitCode).toBe(6);
     const { stdout } = await wfr('history');
-    const entry = '- +UNKNOWN +w: a\\.txt +\\S+\\n  sent, and no answer: check the service for this run\\n';
+    const entry = '- +UNKNOWN +w: a\\.txt +\\S+\\n  a run may have been created: check the service\\n';
     expect(stdout).toMatch(new RegExp(`^ID .*\\n(${entry}){2}run-1 +PENDING +v1 +\\S+\\n$`));
     expect((await wfr('history', '--status', 'unknown')).stdout.match(/UNKNOWN/g)).toHaveLength(2);
     expect((await wfr('history', '-o', 'id')).stdout).toBe('run-1\n');
