@@ -182,7 +182,7 @@ describe('terminal', () => {
     await screen.waitFor(table(whole));
     for (const id of ['a', 'b', 'c', 'd']) runs[id] = aFinishedRun();
     const after = await screen.waitFor(/watched for.*\nTo print an output.*\n\$$/);
-    expect(after.replace(/^before\n/, '').split('\n')).toHaveLength(7);
+    expect(after.replace(/^before\n/, '').split('\n')).toHaveLength(8);
     expect(screen.scrollback()).toMatch(/^before$/m);
   });
 
