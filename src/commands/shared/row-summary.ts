@@ -60,15 +60,8 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
   return isTaken && shown !== String(row);
 }
 
-/**
- * What to do next: a sentence, or a goal and the flag that reaches it, added to the command; empty to run it again. The
- * further goals need another flag in this command.
- */
-type Step = readonly [
-  text: string,
-  flag?: string,
-  further?: readonly (readonly [goal: string, flag: string])[],
-];
+/** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed; `more` follows. */
+type DescribeStep = (goal: string, flag: string, more?: readonly string[]) => NextStep;
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const {
@@ -118,26 +111,24 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run unchanged ${retried} rows${too}`,
   }).flatMap(([flag, goal]) => (goal ? [[goal, flag] as const] : []));
-  const steps: (Step | false)[] = isUnknownWorkflow
-    ? [['Once the service knows the workflow', '--retry-failed']]
-    : [
-        ...(has('unknown') ? unknownSteps(rows, isOnce) : []),
-        has('lost') && ['For each lost row, check the base URL and the service.'],
-        ...(base ? [[base, '', further] as const] : further),
-      ];
-  const next = steps.flatMap((step): NextStep[] => {
-    if (step === false) return [];
-    const [text, flag, further = []] = step;
-    if (flag === undefined) return [{ text }];
-    const more = further.map(([goal, other]) => `${goal}, add ${other}.`);
+  const step: DescribeStep = (goal, flag, more = []) => {
+    const text = `${goal}, ${flag === '' ? again : `add ${flag} to ${same}`}.`;
     const shown = command?.(...(flag === '' ? [] : [flag]));
-    if (shown !== undefined) return [{ text, command: shown, more }];
-    return [{ text: `${text}, ${flag === '' ? again : `add ${flag} to ${same}`}.`, more }];
-  });
+    return shown === undefined ? { text, more } : { text: goal, command: shown, more };
+  };
+  const added = further.map(([goal, flag]) => `${goal}, add ${flag}.`);
+  const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(goal, flag));
+  const next = isUnknownWorkflow
+    ? [step('Once the service knows the workflow', '--retry-failed')]
+    : [
+        ...(has('unknown') ? unknownSteps(rows, isOnce, step) : []),
+        ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
+        ...steps,
+      ];
   return has('finished') && !isContinued ? [...next, ...lookSteps(results)] : next;
 }
 
-function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
+function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
   const ofUnknown = rows.reasons().filter(({ state }) => !isOnce && state === 'unknown');
   const unknown = ofUnknown.flatMap((reason) => reason.rows).sort((one, other) => one - other);
   // What is gone has no inputs to be sent again.
@@ -146,10 +137,12 @@ function unknownSteps(rows: RowStates, isOnce: boolean): (Step | false)[] {
   const isListed = unknown.length === rows.count('unknown');
   const resend = `--resend-unknown${isListed ? ` ${sendable.join(',')}` : ''}`;
   return [
-    ['For each unknown row, check in the service whether its run exists.'],
-    ['To continue with a run that exists', `--adopt ${isOnce ? '' : `${unknown[0]}=`}<id>`],
-    (sendable.length > 0 || !isListed) && ['To send rows again that have none', resend],
-    gone.length > 0 && ['To settle a row that is gone and has none', `--adopt ${gone[0]}=none`],
+    { text: 'For each unknown row, check in the service whether its run exists.' },
+    step('To continue with a run that exists', `--adopt ${isOnce ? '' : `${unknown[0]}=`}<id>`),
+    ...(sendable.length > 0 || !isListed ? [step('To send rows again that have none', resend)] : []),
+    ...(gone.length > 0
+      ? [step('To settle a row that is gone and has none', `--adopt ${gone[0]}=none`)]
+      : []),
   ];
 }
 
