@@ -40,26 +40,21 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
   return adoptions;
 }
 
-/** Parses the row numbers of a flag; the flag alone selects all rows. Throws UsageError. */
+/** Parses row numbers and ranges, from 1 and separated by commas; the flag alone selects all rows. Throws UsageError. */
 export function parseSelection(
   flag: '--resend-unknown' | '--retry-failed',
   raw: string | true | undefined,
 ): RowSelection {
   if (raw === undefined) return [];
-  const selection = raw === true ? 'all' : parseRowSelection(raw);
-  if (selection !== undefined) return selection;
-  throw new UsageError(
-    `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all`,
-  );
-}
-
-/** Parses row numbers and ranges, from 1 and separated by commas; returns undefined for anything else. */
-function parseRowSelection(text: string): RowSelection | undefined {
-  const ranges = text.split(',').map((part) => {
+  if (raw === true) return 'all';
+  const ranges = raw.split(',').map((part) => {
     const [, first = '', last = first] = /^\s*(\d{1,15})(?:-(\d{1,15}))?\s*$/.exec(part) ?? [];
     return [Number(first), Number(last)] as const;
   });
-  return ranges.every(([first, last]) => first >= 1 && first <= last) ? ranges : undefined;
+  if (ranges.every(([first, last]) => first >= 1 && first <= last)) return ranges;
+  throw new UsageError(
+    `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all`,
+  );
 }
 
 /**
