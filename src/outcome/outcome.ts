@@ -150,6 +150,12 @@ export function nameOf({ label, id, workflowId }: Outcome): string {
 /** Returns the table of a row by its label, such as `rows.csv:` of `rows.csv:12 (ACME)`; empty if it has none. */
 export const tableOf = (label: string) => ROW_LABEL.exec(label)?.[0] ?? '';
 
+/** Returns the table that all labels have; empty if they have several, or none. */
+export function commonTable(labels: readonly string[]): string {
+  const [table = '', another] = new Set(labels.map(tableOf));
+  return another === undefined ? table : '';
+}
+
 /** Returns the label of a row without its table, such as `line 12 (ACME)`; one without a table is left unchanged. */
 export const withoutTable = (label: string) => label.replace(ROW_LABEL, 'line ');
 

@@ -1,7 +1,7 @@
 /** The closing block of a batch: how many rows ended how, why, and what to do next. */
 
 import type { ErrorCode } from '../exit-code.js';
-import { type State, tableOf, wordOf } from '../outcome/outcome.js';
+import { commonTable, type State, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
@@ -80,16 +80,11 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
   const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
   const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
-  const labels = listFirst(withoutRepeatedTable(rows).map(sanitize), max, count).join(' ');
-  return count === 1 ? [`${title}${labels}: ${shown}`] : [title + shown, `    ${labels}`];
-}
-
-/** Returns labels such as `rows.csv:2`, `3 (ACME)`: a table that all of them have is not repeated. */
-function withoutRepeatedTable(labels: readonly string[]): readonly string[] {
-  const [table = '', another] = new Set(labels.map(tableOf));
-  return another === undefined
-    ? labels.map((label, index) => (index === 0 ? label : label.slice(table.length)))
-    : labels;
+  const { length } = commonTable(rows);
+  // Such as `rows.csv:2, 3 (ACME)`: a table that all of them have is not repeated.
+  const labels = rows.map((label, index) => sanitize(index === 0 ? label : label.slice(length)));
+  const listed = listFirst(labels, max, count).join(' ');
+  return count === 1 ? [`${title}${listed}: ${shown}`] : [title + shown, `    ${listed}`];
 }
 
 function moreReasons(reasons: readonly StateReason[]): string[] {

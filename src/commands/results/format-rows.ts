@@ -1,6 +1,6 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { failureText, type Outcome, tableOf, wordOf } from '../../outcome/outcome.js';
+import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
@@ -137,9 +137,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
-      const [table = '', another] = new Set(rows.map(([label = '']) => tableOf(label)));
+      const table = commonTable(rows.map(([label = '']) => label));
       // The user has named the table.
-      const isShort = table !== '' && another === undefined && page.width > 0;
+      const isShort = table !== '' && page.width > 0;
       const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames];
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
-import { tableOf } from '../../outcome/outcome.js';
+import { commonTable } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatElapsed, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
@@ -23,8 +23,7 @@ import style from './style.css?raw';
 /** Yields the page in chunks. */
 export function* renderPage(result: CommandResult): Generator<string, void, void> {
   const { runs } = result;
-  const tables = new Set(runs.map(({ label = '' }) => tableOf(label)));
-  const [table = ''] = tables.size === 1 ? tables : [];
+  const table = commonTable(runs.map(({ label = '' }) => label));
   const entries = runs.map((run, index) => toEntry(run, index, table));
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
