@@ -101,8 +101,12 @@ function createProgram(
     // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
     if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);
-    const { run } = entry;
-    if (run !== undefined) command.action(async () => onEnd(await run(command, context)));
+    const { load } = entry;
+    if (load !== undefined)
+      command.action(async () => {
+        const run = await load();
+        onEnd(await run(command.args, rawFlags<never>(command), context, program));
+      });
     for (const part of entry.parts ?? []) add(command, part);
     const { help } = entry;
     if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);

@@ -1,4 +1,5 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
+import type { Command } from 'commander';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
@@ -31,11 +32,10 @@ const MAX_PROBLEMS = 10_000;
 
 /** Runs the command. */
 export function batch(
-  workflow: string,
-  paths: readonly string[],
+  [workflow = '', ...paths]: readonly string[],
   flags: BatchFlags,
-  args: readonly string[],
   context: Context,
+  program: Command & { rawArgs?: readonly string[] },
 ): Promise<Exit> {
   const unplanned = [{ workflowId: workflow }];
   return runCommand(flags, unplanned, context, async (command) => {
@@ -47,7 +47,7 @@ export function batch(
       // As the user wrote them, with a file in the folder of each pattern.
       const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);
-      return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
+      return await sendRows(plan, flags, await command.openSession(plan), rowFiles, program.rawArgs);
     } finally {
       await plan.close();
     }
@@ -108,7 +108,7 @@ async function sendRows(
   flags: BatchFlags,
   session: Session,
   rowFiles: RowFiles | undefined,
-  args: readonly string[],
+  args: readonly string[] = [],
 ): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const { results: file } = plan;

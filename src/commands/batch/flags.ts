@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr batch`. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW } from '../shared/flags.js';
+import { InvalidArgumentError } from 'commander';
+import { addFlags, type CommandEntry, collect, common, rare, WORKFLOW } from '../shared/flags.js';
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -57,12 +57,7 @@ Examples:
       'messages',
     );
   },
-  async run(command, context) {
-    const { batch } = await import('./batch.js');
-    const [workflow = '', ...files] = command.args;
-    const args = (command.parent as Command & { rawArgs?: readonly string[] }).rawArgs ?? [];
-    return batch(workflow, files, rawFlags(command), args, context);
-  },
+  load: async () => (await import('./batch.js')).batch,
 };
 
 /**

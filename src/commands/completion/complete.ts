@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js';
 import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
+import { unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { isBatch, openHistory } from '../../history/history.js';
 import { itemStart, splitItem } from '../../inputs/item.js';
@@ -19,7 +20,20 @@ import powershell from './wfr.ps1?raw';
 import zsh from './wfr.zsh?raw';
 
 /** By shell: a script that calls `wfr __complete` on every Tab. */
-export const SCRIPTS: ReadonlyMap<string, string> = new Map(Object.entries({ bash, zsh, fish, powershell }));
+const SCRIPTS: ReadonlyMap<string, string> = new Map(Object.entries({ bash, zsh, fish, powershell }));
+
+/** Prints the script of a shell. Throws UsageError for any other word. */
+export async function printScript(
+  [shell = '']: readonly string[],
+  _flags: object,
+  { stdout }: Context,
+): Promise<Exit> {
+  const script = SCRIPTS.get(shell);
+  if (script === undefined)
+    throw unknownName(`${shell || '""'}: `, shell, [...SCRIPTS.keys()], 'wfr help completion');
+  await stdout.write(script);
+  return ExitCode.ok;
+}
 
 /** A word, or files or folders that the shell adds, after `start` in the value. */
 type Candidate = { value: string; description?: string } | { paths: 'files' | 'folders'; start?: string };
@@ -38,21 +52,21 @@ interface Cursor {
 }
 
 /**
- * Completes the last word, and prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the
+ * Completes the last word, and prints a line for each candidate: the whole word and, except in bash, a tab and the
  * description. A line with an empty candidate asks the shell for files: tab, `files` or `folders`, tab, the start of the word
  * before the path. Errors are ignored: a message would garble the line that is being typed. The commands that the words name
  * must have been defined in the program.
  */
 export async function complete(
-  words: readonly string[],
-  program: Command,
-  hasDescriptions: boolean,
+  [shell, ...words]: readonly string[],
+  _flags: object,
   context: Context,
+  program: Command,
 ): Promise<Exit> {
   try {
     const cursor = locate(words, program);
     if (cursor !== undefined)
-      await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
+      await context.stdout.write(await formatCandidates(cursor, shell !== 'bash', context));
   } catch {
     // No candidates.
   }

@@ -1,9 +1,5 @@
 /** The definitions of `wfr completion` and of the hidden command that its scripts call on every Tab. */
-import { unknownName } from '../../errors.js';
-import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry } from '../shared/flags.js';
-
-const load = () => import('./complete.js');
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
@@ -21,15 +17,7 @@ Examples, with the startup file of each shell:
   define(command) {
     command.argument('<shell>', 'your shell: bash, zsh, fish or powershell');
   },
-  async run(command, context) {
-    const { SCRIPTS } = await load();
-    const [shell = ''] = command.args;
-    const script = SCRIPTS.get(shell);
-    if (script === undefined)
-      throw unknownName(`${shell || '""'}: `, shell, [...SCRIPTS.keys()], 'wfr help completion');
-    await context.stdout.write(script);
-    return ExitCode.ok;
-  },
+  load: async () => (await import('./complete.js')).printScript,
 };
 
 /** `wfr __complete <shell> -- <word...>`: the last word is the one under the cursor. */
@@ -40,9 +28,5 @@ export const COMPLETE: CommandEntry = {
   define(command) {
     command.argument('[shell]').argument('[word...]').allowUnknownOption();
   },
-  async run(command, context) {
-    const { complete } = await load();
-    const [shell, ...words] = command.args;
-    return complete(words, command.parent ?? command, shell !== 'bash', context);
-  },
+  load: async () => (await import('./complete.js')).complete,
 };

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr config` and of each of its commands. */
-import { addFlags, addSettingFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
+import { addFlags, addSettingFlags, type CommandEntry, common } from '../shared/flags.js';
 import type { ConfigAction } from './config.js';
 
 const SHOW = 'wfr config show --profile production';
@@ -70,9 +70,9 @@ function part(
     summary,
     help: `\nExample:\n  ${example}`,
     define,
-    async run(command, context) {
+    async load() {
       const { config } = await import('./config.js');
-      return config(name, rawFlags(command), context);
+      return (_args, flags, context) => config(name, flags, context);
     },
   };
 }

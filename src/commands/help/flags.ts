@@ -1,5 +1,5 @@
 /** The flags of `wfr help`. */
-import { type CommandEntry, rawFlags } from '../shared/flags.js';
+import type { CommandEntry } from '../shared/flags.js';
 
 export const HELP: CommandEntry = {
   name: 'help',
@@ -10,8 +10,5 @@ export const HELP: CommandEntry = {
       .option('--json', 'print all commands, flags, variables and codes as JSON')
       .option('--skill', 'print instructions for agents, in the format of skills');
   },
-  async run(command, context) {
-    const { help } = await import('./help.js');
-    return help(command.args, rawFlags(command), command.parent ?? command, context);
-  },
+  load: async () => (await import('./help.js')).help,
 };

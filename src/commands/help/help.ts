@@ -18,8 +18,8 @@ export interface HelpFlags {
 export async function help(
   words: readonly string[],
   flags: HelpFlags,
-  program: Command,
   context: Context,
+  program: Command,
 ): Promise<Exit> {
   const { stdout } = context;
   const name = words.join(' ');

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr history`. */
-import { addFlags, type CommandEntry, common, rawFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, common } from '../shared/flags.js';
 
 export const HISTORY: CommandEntry = {
   name: 'history',
@@ -22,8 +22,5 @@ Examples:
       .addOption(common('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name'));
     addFlags(command, 'output', 'profile', 'messages');
   },
-  async run(command, context) {
-    const { history } = await import('./history.js');
-    return history(rawFlags(command), context);
-  },
+  load: async () => (await import('./history.js')).history,
 };

@@ -45,7 +45,11 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
 type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
 
 /** Runs the command. Throws UsageError and OutputError. */
-export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
+export async function history(
+  _args: readonly string[],
+  flags: HistoryFlags,
+  context: Context,
+): Promise<Exit> {
   const { stdout, stderr } = context;
   const { quiet } = decidePresentation(flags, context);
   const profile = await chooseProfile(flags, context);

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr results`. */
-import { addFlags, type CommandEntry, collect, common, runWithFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common } from '../shared/flags.js';
 
 export const RESULTS: CommandEntry = {
   name: 'results',
@@ -31,5 +31,5 @@ Examples:
       .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
     addFlags(command, 'saveOutputs', 'saveDocuments', 'report');
   },
-  run: runWithFlags(async () => (await import('./results.js')).results),
+  load: async () => (await import('./results.js')).results,
 };

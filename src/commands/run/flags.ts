@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { InvalidArgumentError } from 'commander';
-import { addFlags, type CommandEntry, collect, common, rare, rawFlags, WORKFLOW } from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, WORKFLOW } from '../shared/flags.js';
 
 /** Rejects a second value, which would silently override the first. */
 function onlyOnce(value: string, earlier: string | undefined): string {
@@ -48,9 +48,5 @@ Examples:
       .option('--retry-failed', 'trigger a FAILED or lost run again');
     addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages');
   },
-  async run(command, context) {
-    const { run } = await import('./run.js');
-    const [workflow = '', ...items] = command.args;
-    return run(workflow, items, rawFlags(command), context);
-  },
+  load: async () => (await import('./run.js')).run,
 };

@@ -18,8 +18,7 @@ import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
 /** Runs the command. */
 export function run(
-  workflow: string,
-  items: readonly string[],
+  [workflow = '', ...items]: readonly string[],
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr sandbox`. */
-import { type CommandEntry, runWithFlags } from '../shared/flags.js';
+import type { CommandEntry } from '../shared/flags.js';
 
 export const SANDBOX: CommandEntry = {
   name: 'sandbox',
@@ -28,5 +28,5 @@ Examples:
       .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
       .passThroughOptions();
   },
-  run: runWithFlags(async () => (await import('./sandbox.js')).sandbox),
+  load: async () => (await import('./sandbox.js')).sandbox,
 };

@@ -165,13 +165,6 @@ export function rawFlags<T extends object>(command: Command): T {
   return raw as T;
 }
 
-/** Returns what runs a command with its arguments and flags; `load` imports its code. */
-export function runWithFlags<Flags extends object>(
-  load: () => Promise<(args: readonly string[], flags: Flags, context: Context) => Promise<Exit>>,
-): NonNullable<CommandEntry['run']> {
-  return async (command, context) => (await load())(command.args, rawFlags(command), context);
-}
-
 /** Returns the choices of a flag whose help is like `format of stdout: text, json or id (default: text)`. */
 export function choicesOf(help: string): string[] | undefined {
   const [, list] = /: ((?:[\w-]+, )+[\w-]+ or [\w-]+)(?= \(|;|$)/.exec(help) ?? [];
@@ -197,6 +190,8 @@ export interface CommandEntry {
   parts?: readonly CommandEntry[];
   /** Adds its arguments and flags. */
   define(command: Command): void;
-  /** Runs the command that was parsed; imports its code. */
-  run?(command: Command, context: Context): Promise<Exit>;
+  /** Imports what runs the command with its arguments and flags; `program` has all commands. */
+  load?(): Promise<
+    (args: readonly string[], flags: never, context: Context, program: Command) => Promise<Exit>
+  >;
 }

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr status`. */
-import { addFlags, type CommandEntry, common, RUN_IDS, runWithFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, RUN_IDS } from '../shared/flags.js';
 
 export const STATUS: CommandEntry = {
   name: 'status',
@@ -15,5 +15,5 @@ Examples:
       .addOption(common('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running'));
     addFlags(command, 'output', 'get', 'service', 'messages');
   },
-  run: runWithFlags(async () => (await import('./status.js')).status),
+  load: async () => (await import('./status.js')).status,
 };

@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr watch`. */
-import { addFlags, type CommandEntry, RUN_IDS, runWithFlags } from '../shared/flags.js';
+import { addFlags, type CommandEntry, RUN_IDS } from '../shared/flags.js';
 
 export const WATCH: CommandEntry = {
   name: 'watch',
@@ -26,5 +26,5 @@ Examples:
       'messages',
     );
   },
-  run: runWithFlags(async () => (await import('./watch.js')).watch),
+  load: async () => (await import('./watch.js')).watch,
 };
