@@ -111,7 +111,10 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
       if (raw.includes('\uFFFD') || !raw.isWellFormed())
         throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
       if (name === '') throw invalidItem(raw, `has no name before "${separator}"`);
-      items.set(name, withPath(splitMediaType({ ...parts, raw })));
+      const item = splitMediaType({ ...parts, raw });
+      if (separator.startsWith('@') && item.value === '')
+        throw invalidItem(raw, `has no path after "${separator}"`);
+      items.set(name, item);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       problems.push(error.message);
@@ -128,12 +131,6 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
 /** Returns the problem with a word that may be the name of an input, which could be written in these `forms`. */
 function describeWord(name: string, forms: string): string {
   return `${name}: has no value; write ${forms}`;
-}
-
-function withPath(item: Item): Item {
-  const { raw, separator, value } = item;
-  if (separator.startsWith('@') && value === '') throw invalidItem(raw, `has no path after "${separator}"`);
-  return item;
 }
 
 /**
@@ -166,9 +163,9 @@ export function parseColumnHeader(text: string): ColumnHeader {
   return { text, name, separator, mediaType };
 }
 
-/** Parses a cell, whose text is taken verbatim, whatever it contains. Throws InputError. */
-export function parseCell({ name, separator, mediaType }: ColumnHeader, value: string): Item {
-  return withPath({ name, raw: escapeName(name) + separator + value, separator, value, mediaType });
+/** Returns the item of a cell, whose text is taken verbatim, whatever it contains. */
+export function itemOfCell({ name, separator, mediaType }: ColumnHeader, value: string): Item {
+  return { name, raw: escapeName(name) + separator + value, separator, value, mediaType };
 }
 
 /** An example of each type: the separator, and a value. */

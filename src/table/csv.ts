@@ -2,7 +2,7 @@
 import { TextDecoder } from 'node:util';
 import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
-import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
+import { type ColumnHeader, itemOfCell, parseColumnHeader } from '../inputs/item.js';
 import { pluralize } from '../text/quantity.js';
 import { rowLabel } from '../text/row-label.js';
 import { digestOf, type Row, type TableFile } from './row.js';
@@ -108,13 +108,11 @@ function inputsOf(
     };
   }
   if (cells.some((cell) => NO_TEXT.test(cell))) return { problem: NOT_UTF8 };
-  try {
-    const given = headers.map((header, index) => ({ header, cell: cells[index] ?? '' }));
-    const items = given.filter(({ cell }) => cell !== '').map(({ header, cell }) => parseCell(header, cell));
-    return { items, paths };
-  } catch (error) {
-    return { problem: (error as InputError).message };
-  }
+  const items = headers.flatMap((header, index) => {
+    const cell = cells[index];
+    return cell ? itemOfCell(header, cell) : [];
+  });
+  return { items, paths };
 }
 
 /**
