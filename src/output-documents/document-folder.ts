@@ -27,19 +27,12 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
   const { folder, force, severalRuns } = options;
   const { root, save: saveFiles } = await openSaveFolder({ flag: '--save-documents', ...options }, context);
   const limit = context.limits.documents;
-  /** By run id. */
-  const runFolders = new Map<string, string>();
   const runFolderNames = createFileNames();
   /** The ids of runs whose documents would have replaced a file. */
   const conflicts = new Set<string>();
 
   /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
-  const runFolder = (id: string): string => {
-    if (!severalRuns) return folder;
-    const path = runFolders.get(id) ?? join(folder, runFolderNames.forRun(id));
-    runFolders.set(id, path);
-    return path;
-  };
+  const runFolder = (id: string) => (severalRuns ? join(folder, runFolderNames.forRun(id)) : folder);
 
   const find = (run: Run, name: string | undefined) => {
     const { id, json } = run;

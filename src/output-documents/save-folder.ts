@@ -153,6 +153,7 @@ const HARMLESS = new Set(
 export function createFileNames() {
   /** By name that is taken, the next copy to try: many equal names would each try all earlier copies. */
   const nextCopy = new Map<string, number>();
+  const ofRuns = new Map<string, string>();
   const take = (stem: string, extension: string): string => {
     const key = `${stem}${extension}`.toLowerCase();
     for (let copy = nextCopy.get(key) ?? 1; ; copy++) {
@@ -171,8 +172,12 @@ export function createFileNames() {
       return take(stem || 'document', extension);
     },
 
-    /** Returns the name of the folder of a run. */
-    forRun: (id: string) => take(toSafeName(id) || 'run', ''),
+    /** Returns the name of the folder or file of a run, always the same for one id. */
+    forRun(id: string): string {
+      const name = ofRuns.get(id) ?? take(toSafeName(id) || 'run', '');
+      ofRuns.set(id, name);
+      return name;
+    },
   };
 }
 

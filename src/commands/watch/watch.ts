@@ -4,7 +4,7 @@ import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { PastRun } from '../../history/history.js';
-import { createFileNames, type SaveFolder } from '../../output-documents/save-folder.js';
+import { createFileNames } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { formatElapsed } from '../../text/quantity.js';
@@ -46,22 +46,19 @@ async function planWatch(
   });
   const { ids } = runs;
   const { documents, outputs } = folders;
-  // Runs end in any order; each gets the same folder whenever the command is repeated.
-  for (const id of ids) documents?.runFolder(id);
+  const { forRun } = createFileNames();
+  // Runs end in any order; each gets the same folder and file whenever the command is repeated.
+  for (const id of ids) {
+    forRun(id);
+    documents?.runFolder(id);
+  }
   const savedFlags = (some: readonly string[]) => [
     ...toArgs({ saveOutputs: outputs?.folder }),
     ...(documents?.flagsFor(some) ?? toArgs({ force: flags.force })),
   ];
-  const saveOutput = outputs && outputSaver(ids, outputs);
+  const saveOutput = outputs && ((id: string, output: Uint8Array) => outputs.saveOutput(forRun(id), output));
   const subjects = ids.map((id) => ({ id }));
   return { ...runs, wait, documents, savedFlags, saveOutput, subjects };
-}
-
-/** Returns what saves outputs, each run's in a file of its own whenever the command is repeated. */
-function outputSaver(ids: readonly string[], outputs: SaveFolder) {
-  const { forRun } = createFileNames();
-  const names = new Map(ids.map((id) => [id, forRun(id)]));
-  return (id: string, output: Uint8Array) => outputs.saveOutput(names.get(id) ?? '', output);
 }
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
