@@ -65,10 +65,9 @@ export function formatDuration(ms: number): string {
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return formatUnits(Math.floor(seconds / 60), 'm', seconds % 60, 's');
-  const hours = Math.floor(seconds / 3_600);
-  if (hours < 48) return formatUnits(hours, 'h', Math.floor((seconds % 3_600) / 60), 'm');
-  return formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
+  if (seconds < 3_600) return formatUnits(seconds, 60, 'm', 's');
+  if (seconds < 48 * 3_600) return formatUnits(Math.floor(seconds / 60), 60, 'h', 'm');
+  return formatUnits(Math.floor(seconds / 3_600), 24, 'd', 'h');
 }
 
 /** Formats the time that something took, in whole seconds, as polls see no more of a run: `850ms`, `4s`, `2m 5s`. */
@@ -76,8 +75,10 @@ export function formatElapsed(ms: number): string {
   return formatDuration(ms < 1_000 ? ms : Math.floor(ms / 1_000) * 1_000).replace('.0', '');
 }
 
-function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
+/** Formats a number of small units, of which a large one has `size`. */
+function formatUnits(number: number, size: number, large: string, small: string): string {
+  const rest = number % size;
+  return `${Math.floor(number / size)}${large}${rest === 0 ? '' : ` ${rest}${small}`}`;
 }
 
 /** Formats milliseconds since 1970 for data: `2026-01-02T03:04:05.678Z` (ISO 8601). */
