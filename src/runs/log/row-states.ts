@@ -206,10 +206,9 @@ export function createRowStates() {
       return know(rowState, undefined, { step, message: message || NO_MESSAGE }, row);
     }
     // Most events of a large file are of these.
-    if (['waiting', 'running', 'finished'].includes(rowState)) return { state: rowState };
-    const error = errorOf(becomeKnown(rowState, { state: before.state }, event));
-    if (error === undefined) return { state: rowState };
-    return know(rowState, error.code, { message: error.reason }, row);
+    const hasNone = ['waiting', 'running', 'finished'].includes(rowState);
+    const error = hasNone ? undefined : errorOf(becomeKnown(rowState, { state: before.state }, event));
+    return error ? know(rowState, error.code, { message: error.reason }, row) : { state: rowState };
   }
 
   function know(
