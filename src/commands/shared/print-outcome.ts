@@ -118,10 +118,9 @@ export function printOutcome(
 
 /** Prints for which of the runs the service has none: those with the same advice in one block. */
 export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: string })[], reporter: Reporter) {
-  const missing = runs.filter(({ error }) => error?.code === 'no-such-run');
+  const missing = runs.flatMap(({ id, error }) => (error?.code === 'no-such-run' ? { id, error } : []));
   for (const { error } of missing) {
-    if (error === undefined) continue;
-    const alike = missing.filter((other) => `${other.error?.hints}` === `${error.hints}`);
+    const alike = missing.filter((other) => `${other.error.hints}` === `${error.hints}`);
     const summary = [`the service has none of these runs (404): ${alike.map(({ id }) => id).join(' ')}`];
     // What the service said was about one run. Equal blocks are printed once.
     const ofAll = { summary, serverMessage: undefined, response: undefined };
