@@ -34,6 +34,14 @@ export interface RowsLayout {
   outputOf(outcome: Outcome): Uint8Array | undefined;
 }
 
+/** When a row or all of them began, and the seconds until the end was seen; null where that is not known. */
+export const TIMES = {
+  started: ({ startedAt }: Pick<Outcome, 'startedAt'>) =>
+    startedAt === undefined ? null : formatIso(startedAt),
+  duration: ({ durationMs }: Pick<Outcome, 'durationMs'>) =>
+    durationMs === undefined ? null : durationMs / 1_000,
+};
+
 /** The members of a row in the order of `-o json` and of `-o csv`; the output or its values follow. */
 const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | null>> = {
   row: ({ row = 0 }) => row,
@@ -47,9 +55,7 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
     const reason = run === undefined ? error?.text : run.error?.message;
     return reason === undefined ? null : withoutLabel(reason, label);
   },
-  started: ({ startedAt }) => (startedAt === undefined ? null : formatIso(startedAt)),
-  /** From then until its end was seen, in seconds. */
-  duration: ({ durationMs }) => (durationMs === undefined ? null : durationMs / 1_000),
+  ...TIMES,
 };
 
 /** A row as it is shown. */

@@ -15,7 +15,7 @@ import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../r
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
-import { formatIso, formatUtc } from '../../text/quantity.js';
+import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -34,7 +34,7 @@ import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, type SummaryFacts, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { formatRows, RESULTS_FORMATS, type RowsLayout } from './format-rows.js';
+import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
@@ -218,8 +218,8 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
   return {
     exitCode: toExitCode(exit),
     total: total ?? null,
-    started: period === undefined ? null : formatIso(period.startedAt),
-    duration: period === undefined ? null : period.durationMs / 1_000,
+    started: TIMES.started(period ?? {}),
+    duration: TIMES.duration(period ?? {}),
     counts: Object.fromEntries(counts),
     reasons,
   };
