@@ -246,7 +246,7 @@ export async function decodeEvents(
   const ownership = createOwnership();
   let unreadable: BatchFileError | undefined;
   const decode = (line: Line) => {
-    const members = parseLine(line.bytes);
+    const members = parseLine(line.bytes, line.start);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !(isClaim(members) && members.torn)) throw unreadable;
     unreadable = undefined;
@@ -261,7 +261,7 @@ export async function decodeEvents(
       const isOfLog = event !== 'open' && event !== 'close' && CHECKS.has(event);
       // Ids are always effective: their rows were sent while the presumed dead process still owned the file.
       const isEffective = event === 'accepted' || !ownership.isReplaced(by);
-      if (isOfLog && isEffective) onEvent(toReadEvent(members, line.start));
+      if (isOfLog && isEffective) onEvent(members as unknown as ReadEvent);
     }
   };
   for await (const lines of readLines(bytes))
@@ -272,23 +272,24 @@ export async function decodeEvents(
 
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
 export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
-  const members = parseLine(bytes);
-  if (members === undefined || !CHECKS.has(members.event)) return undefined;
-  return toReadEvent(members, start);
+  const members = parseLine(bytes, start);
+  return CHECKS.has(members?.event) ? (members as unknown as ReadEvent) : undefined;
 }
 
 type Members = Record<string, unknown>;
 
 /**
- * Returns the members of a line, with a parsed Run as `run`, and the `time` in milliseconds since 1970, NaN if it is none;
- * undefined for a line that is not a JSON object.
+ * Returns the members of the line at the offset `start`, with that, a parsed Run as `run`, and the `time` in milliseconds since
+ * 1970, NaN if it is none; undefined for a line that is not a JSON object.
  */
-function parseLine(bytes: Buffer): Members | undefined {
+function parseLine(bytes: Buffer, start: number): Members | undefined {
   try {
     const isEnded = bytes.toString('latin1', 0, 20).includes('"ended"');
     const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString());
     if (!isObject(members)) return undefined;
     const { time } = members;
+    // A copy of each of millions of events would take as long as to parse them.
+    members.start = start;
     if (time !== undefined) members.time = typeof time === 'string' ? Date.parse(time) : Number.NaN;
     return members;
   } catch {
@@ -307,12 +308,6 @@ function parseEnded(bytes: Buffer): Members {
 }
 
 const RUN_MEMBER = Buffer.from(',"run":');
-
-function toReadEvent(members: Members, start: number): ReadEvent {
-  // A copy of each of millions of events would take as long as to parse them.
-  members.start = start;
-  return members as unknown as ReadEvent;
-}
 
 type Checks = Readonly<Record<string, Check<unknown>>>;
 const CHECKS: ReadonlyMap<unknown, [name: string, accepts: Check<unknown>][]> = new Map(
