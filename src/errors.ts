@@ -104,9 +104,10 @@ export class UsageError extends WfrError {
   }
 }
 
-/** Throws UsageError with all problems, if there are any. */
-export function throwProblems(problems: readonly string[], hint?: string): void {
-  if (problems.length > 0) throw new UsageError(problems, hint);
+/** Throws UsageError with all problems, if there are any. What is empty or undefined is none. */
+export function throwProblems(problems: readonly (string | false | undefined)[], hint?: string): void {
+  const found = problems.flatMap((problem) => problem || []);
+  if (found.length > 0) throw new UsageError(found, hint);
 }
 
 /** Returns the error of two flags, or of what they say, that cannot be given together. */

@@ -91,13 +91,13 @@ async function openBoundary(
 
 /** Throws UsageError for the flags of a table without one. */
 export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags): void {
-  const problems = [
+  if (rows !== undefined) return;
+  throwProblems([
     delimiter !== undefined && `--delimiter ${delimiter}: requires --rows`,
     label !== undefined && `--label ${label}: requires --rows; the rows of --each are named by their files`,
     filesUnder !== undefined &&
       `--files-under ${filesUnder}: requires --rows; the files of --each may be anywhere`,
-  ].filter((problem) => problem !== false);
-  if (rows === undefined) throwProblems(problems);
+  ]);
 }
 
 async function findFolder(path: string, context: Context): Promise<string> {

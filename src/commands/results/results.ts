@@ -154,13 +154,12 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   const { get, rows, excel, delimiter } = flags;
   const format = parseFormat(flags, RESULTS_FORMATS);
   const hasColumns = format !== 'id' && (format !== 'text' || get);
-  const problems = [
+  throwProblems([
     excel && format !== 'csv' && '--excel requires --output csv',
     delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
     get && format === 'id' && '--get and --output id exclude each other',
     rows && !hasColumns && `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
-  ];
-  throwProblems(problems.flatMap((problem) => problem || []));
+  ]);
   return format;
 }
 
