@@ -66,7 +66,11 @@ export async function planBatch(
     workflowId: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
     triggerSettings: () => resolveTriggerSettings(sources),
-    defaults: () => parseDefaults(flags.input ?? []),
+    defaults: () => {
+      const { items, problems } = parseItems(flags.input ?? []);
+      throwProblems(problems);
+      return items;
+    },
     concurrency: () => parseNumber('--concurrency', flags.concurrency ?? '8', [1, 100_000]),
     rate: () => parseRate(flags.rate ?? '10'),
     shard: () => parseShard(flags.shard),
@@ -198,12 +202,6 @@ function namedFiles(
       separator.startsWith('@') ? file(`-i ${raw}`, value) : [],
     ),
   ];
-}
-
-function parseDefaults(texts: readonly string[]): Item[] {
-  const { items, problems } = parseItems(texts);
-  throwProblems(problems);
-  return items;
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */
