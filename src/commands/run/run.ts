@@ -1,6 +1,6 @@
 /** `wfr run`: triggers a run, or finds the one that --once recorded, waits for its end, prints its output. */
 import { stateOfError, throwAsUnsent } from '../../errors.js';
-import { type Exit, ExitCode } from '../../exit-code.js';
+import type { Exit } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
@@ -32,7 +32,7 @@ export function run(
       const session = await resources.openSession(plan).catch(throwAsUnsent);
       if (!plan.isDry) return await triggerAndWatch(plan, session);
       await printDryRun(plan, session);
-      return { runs: [], exit: ExitCode.ok };
+      return { runs: [] };
     } finally {
       await plan.close();
     }
