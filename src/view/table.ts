@@ -42,7 +42,7 @@ export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: (row: Row) => string = () => '',
+  detail: (row: Row) => string,
 ): string[] {
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const shown = fitColumns(
