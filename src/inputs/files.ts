@@ -31,9 +31,8 @@ export async function readBytes(path: string, rules: PathRules, context: Context
   const handle = await openFile(path, rules, context);
   try {
     for await (const chunk of readChunks(handle, path, context)) {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      chunks.push(bytes);
-      size += bytes.length;
+      chunks.push(chunk);
+      size += chunk.length;
       if (size > MAX_TEXT_SIZE)
         throw new InputError(
           `${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`,
@@ -124,11 +123,12 @@ async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boole
 }
 
 /** Returns standard input, and tells a person at a terminal that wfr reads it. */
-async function openStdin({ stdin, stderr, platform }: Context) {
+async function openStdin({ stdin, stderr, platform }: Context): Promise<AsyncIterable<Buffer>> {
   const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
   if (stdin.isTTY)
     await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
-  return stdin;
+  // It has no encoding, so that its chunks are bytes.
+  return stdin as unknown as AsyncIterable<Buffer>;
 }
 
 /** Opens a file; undefined for `-`, which is standard input. Throws InputError. */
@@ -159,7 +159,11 @@ const describeBase = (base: string, { cwd }: Context) =>
   base === cwd ? '' : `; paths are relative to ${base}`;
 
 /** Yields the chunks of a file; without one, of standard input. Throws InputError if it cannot be read. */
-async function* readChunks(handle: FileHandle | undefined, path: string, context: Context) {
+async function* readChunks(
+  handle: FileHandle | undefined,
+  path: string,
+  context: Context,
+): AsyncGenerator<Buffer, void, void> {
   try {
     yield* handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
   } catch (error) {
