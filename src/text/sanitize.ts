@@ -150,13 +150,13 @@ export const COMMANDS_WARNING =
   'the output has lines that a CI runner acts on, such as ::add-mask:: or ##vso[; write it to a file instead';
 
 /** Returns a function that takes the chunks of an output one by one, and returns whether a command was in one so far. */
-export function createCommandFinder(): (chunk: string | Uint8Array) => boolean {
+export function createCommandFinder(): (chunk: Uint8Array) => boolean {
   let tail = '\n';
   let isFound = false;
   return (chunk) => {
     if (isFound) return true;
     // A character for each byte: a chunk may end within one of several bytes.
-    const text = tail + (typeof chunk === 'string' ? chunk : latin1(chunk));
+    const text = tail + latin1(chunk);
     isFound = COMMAND.test(text);
     tail = text.slice(-MAX_START);
     return isFound;
