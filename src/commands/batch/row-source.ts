@@ -30,15 +30,13 @@ export async function recordTable(tools: BatchTools, digestFile: DigestFile) {
   const { limit, sendChanged } = plan;
   const { recorded, rows: states } = log;
   const { found, tableRows, digest } = await readTable(tools, digestFile);
-  const stateOf = (row: number) => states.recordedState(row);
-  const matched = matchRows(recorded, stateOf, found, { ...plan.table, sendChanged });
+  const matched = matchRows(recorded, states.recordedState, found, { ...plan.table, sendChanged });
   // What else was found is not kept: a table may have millions of rows.
   const { numbers, copies, presence } = matched;
   const { unreadable } = found;
   const listedCopies: string[] = [];
   await log.recordAll(eventsOf(matched, found, digest, listedCopies, tools));
   states.setFound((row) => isInRanges(row, presence.rows));
-  await log.flush();
   const counts = { rows: tableRows, copies: copies.size };
   const listed = listFirst(listedCopies, MAX_LISTED_COPIES, copies.size).join(' ');
   let isRead = false;
