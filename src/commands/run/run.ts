@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.js';
 import { createLog, NO_SINK } from '../../runs/log/log.js';
 import type { EndedRun } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
-import { resumeOf } from '../shared/print-outcome.js';
+import { endWith } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/watch-run.js';
@@ -66,7 +66,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
   const state: State = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
   const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
-  return { runs, ...resumeOf(runs, plan) };
+  return endWith(runs, plan);
 }
 
 async function watch(
@@ -92,5 +92,5 @@ async function watch(
     if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);
   }
   const runs = [{ ...outcome, ...plan.subject, id }];
-  return { runs, ...resumeOf(runs, plan) };
+  return endWith(runs, plan);
 }

@@ -44,16 +44,13 @@ export function watchCommand(
 }
 
 /**
- * Returns the command that watches those of the runs again whose end is not known, for programs, and what must be added to
- * it; nothing if there are none.
+ * Returns how a command ended with these runs: for programs with the command that watches those again whose end is not known, if
+ * there are any, and what must be added to it.
  */
-export function resumeOf(
-  runs: readonly Outcome[],
-  plan: ResumePlan,
-): Pick<CommandOutcome, 'resume' | 'resumeHints'> {
+export function endWith(runs: readonly Outcome[], plan: ResumePlan): CommandOutcome {
   const { format, pointer, flags } = plan;
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
-  if (ids.length === 0 || !isCopyable(ids.join(''))) return {};
+  if (ids.length === 0 || !isCopyable(ids.join(''))) return { runs };
   const { interval, maxInterval, timeout, color, quiet, verbose, report, header = [], tokenFile } = flags;
   const hasNoValue = runs.some(({ state }) => state === 'noValue');
   const others = toArgs({
@@ -70,6 +67,7 @@ export function resumeOf(
     ...header.map((line) => `-H ${line.split(':', 1)[0]?.trim() ?? ''}, with its value`),
   ];
   return {
+    runs,
     resume: watchCommand(ids, plan, others),
     resumeHints: secrets.map((secret) => `To resume, add ${secret}.`),
   };

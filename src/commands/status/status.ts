@@ -10,7 +10,7 @@ import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
-import { printMissing, printOutputStep, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { endWith, printMissing, printOutputStep, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -73,7 +73,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   }
   printMissing(runs, reporter);
   if (isTable) printOutputStep(runs, plan, reporter);
-  return { runs: shown, ...resumeOf(shown, plan) };
+  return endWith(shown, plan);
 }
 
 /** Shows one run, and returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */

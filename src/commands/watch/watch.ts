@@ -12,7 +12,7 @@ import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
-import { canResume, printMissing, printOutputStep, resumeOf, watchCommand } from '../shared/print-outcome.js';
+import { canResume, endWith, printMissing, printOutputStep, watchCommand } from '../shared/print-outcome.js';
 import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
 import { listRuns, planRuns } from '../shared/run-ids.js';
@@ -92,5 +92,5 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     }
     if (plan.saveOutput === undefined) printOutputStep(runs, plan, reporter);
   }
-  return { runs, ...resumeOf(runs, plan) };
+  return endWith(runs, plan);
 }
