@@ -134,7 +134,7 @@ const TRUSTED_SETTING = /Command$|File$/;
 function checkOwner(path: string, content: ConfigContent, stats: Stats, { uid }: Context): string[] {
   const file = `the config file ${path}`;
   const warnings = checkWriters(file, stats, uid);
-  const names = Object.values(content.profiles ?? {}).flatMap((profile) => Object.keys(profile));
+  const names = Object.values(content.profiles ?? {}).flatMap(Object.keys);
   const trusted = names.find((name) => TRUSTED_SETTING.test(name));
   const harm =
     trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';

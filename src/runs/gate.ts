@@ -258,7 +258,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     if (isOver) return giveUp(error);
     const delay = backoff(outage.attempts++, clock.random());
     startWait(cause, delay);
-    await clock.sleep(delay, ending).catch(() => endOutage());
+    await clock.sleep(delay, ending).catch(endOutage);
   }
 }
 

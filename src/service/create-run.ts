@@ -106,7 +106,7 @@ export async function createRun(
         signal.throwIfAborted();
       },
       onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
-      onSent: () => events.sent(),
+      onSent: events.sent,
       onIncomplete(received) {
         if (evidence?.ids[0] !== undefined) return;
         evidence = collectEvidence(received, url);

@@ -119,7 +119,7 @@ async function sendRows(
     ...plan,
     clock: context.clock,
     signal: session.interruption.signal,
-    onWait: (cause, delay) => reporter.waitingForService(cause, delay),
+    onWait: reporter.waitingForService,
   });
   const gated = withGate(gate, session);
   const { rows: source = `${commonFolder(foldersOfPatterns(plan.patterns))}/*` } = flags;

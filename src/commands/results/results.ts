@@ -59,7 +59,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
           ...files.map((file) => ({ ...file, isWritten: false })),
           ...namedFile(`--rows ${flags.rows}`, flags.rows, context, false),
         ]),
-      reports: () => reports.open(),
+      reports: reports.open,
     });
     const joined = await joinFiles(files, context.uid).catch(async (error) => {
       // Those of a table are beside it.

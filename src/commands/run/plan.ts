@@ -66,7 +66,7 @@ export async function planRun(
     once: () => planOnce(flags, context),
     documents: () => openDocuments(flags, context),
     triggerSettings: () => resolveTriggerSettings(sources),
-    reports: () => reports.open(),
+    reports: reports.open,
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
     ...sessionSteps(sources),

@@ -142,7 +142,7 @@ export async function runCommand(
     return finalExit;
   };
   try {
-    return await interruption.raceToEnd(run().finally(() => reports.close()));
+    return await interruption.raceToEnd(run().finally(reports.close));
   } finally {
     interruption.release();
   }

@@ -42,7 +42,7 @@ async function planWatch(
     runs: () => planRuns(rawIds, sources),
     wait: () => resolveWaitSettings(sources),
     folders: () => openFolders(flags, severalRuns, context),
-    reports: () => reports.open(),
+    reports: reports.open,
   });
   const { ids } = runs;
   const { documents, outputs } = folders;

@@ -198,9 +198,9 @@ export function matchRows(
     const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
     const gone = new Set(goneRows());
     const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
-    const placesOfGone = new Set([...gone].map((row) => placesAtCompleted.get(row)));
+    const placesOfGone = new Set([...gone].map(placesAtCompleted.get));
     const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
-    const heldKeys = new Set(recordedAsHeld.map((row) => keys.get(row)));
+    const heldKeys = new Set(recordedAsHeld.map(keys.get));
     for (const [at, key] of found.keys.entries()) {
       const mayBeChanged = hasPlaces ? isOfGone(found.places.get(at)) : gone.size > 0;
       if (!mayBeChanged || !isNew(at)) continue;
