@@ -187,9 +187,13 @@ function describeRows(
   const { facts } = new WfrError(code, trimmed(summary), {
     hints: trimmed(hints),
     isTemporary: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
-    response: { retryAfter },
   });
-  return { ...describeError(facts), exitCode, runMayExist: hasUnknown, service: null };
+  return {
+    ...describeError(facts),
+    exitCode,
+    runMayExist: hasUnknown,
+    retryAfterMs: retryAfter ?? null,
+  };
 }
 
 /** Returns the error code that stands for an exit code; undefined for that of a signal, or of success. */
