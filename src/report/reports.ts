@@ -9,7 +9,7 @@ import type { Context } from '../platform/context.js';
 import { assertDistinctFiles, type NamedFile, statOf } from '../platform/files.js';
 import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
 import { openDestination, type Report } from './destination.js';
-import { type FILE_FORMATS, REPORT_CHOICES } from './formats.js';
+import { FILE_FORMATS, REPORT_CHOICES } from './formats.js';
 import { renderPage } from './html/page.js';
 import { REPORT_START, renderJson } from './json.js';
 import { renderJunit } from './junit.js';
@@ -51,11 +51,11 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
-  const [, render] = Object.entries(RENDERERS).find(([format]) => format === kind) ?? [];
-  if (render === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
+  const format = FILE_FORMATS.find((one) => one === kind);
+  if (format === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));
-  return { name, write: (result) => write(context.secrets.maskChunks(render(result))), close };
+  return { name, write: (result) => write(context.secrets.maskChunks(RENDERERS[format](result))), close };
 }
 
 /**
