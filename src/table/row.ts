@@ -56,7 +56,7 @@ export interface RowIdentity {
   /** Of what is written in the table, if that names files; not of one that is there and cannot be read. */
   written?: string | undefined;
   /** Whether its content cannot be read. */
-  isUnreadable: boolean;
+  isUnreadable?: boolean;
 }
 
 /** Returns the salted digest of texts. */
@@ -95,7 +95,7 @@ export async function identifyRow(
       }
     }
     const key = saltedDigest(salt, ...texts);
-    return { key, written: hasFiles ? written() : undefined, isUnreadable: false };
+    return { key, written: hasFiles ? written() : undefined };
   } catch (error) {
     // Not even whether it is the file of an earlier command is known.
     const isLost = error instanceof FileReadError && !error.facts.isTemporary;
