@@ -74,8 +74,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     facts.openedBy = await withFileName('', name, reading);
     mixed.push(...headerProblems(facts, read[0]));
   }
+  const fileOf = (row: number) => owners.get(row) as FileFacts;
   rows.setFound((row) => {
-    const { present } = owners.get(row) ?? {};
+    const { present } = fileOf(row);
     return present === undefined || isInRanges(row, present);
   });
   for (const [row, owner] of owners.entries()) if (!rows.isGone(row)) owner.rows++;
@@ -90,7 +91,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     rows,
     lines,
     /** Returns the file with a row. */
-    fileOf: (row: number) => owners.get(row) as FileFacts,
+    fileOf,
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
