@@ -71,7 +71,7 @@ export function checkDeclared(
   const optional = optionalItems(parameters);
   const notes = [
     `${workflow} takes: ${exampleCommand(workflow, parameters)}`,
-    ...(optional === undefined ? [] : [`optional: ${optional}`]),
+    ...(optional === '' ? [] : [`optional: ${optional}`]),
   ];
   return { problems, notes };
 }
@@ -113,9 +113,10 @@ function describeFix(
 
 /** Returns what the valid JSON of an input is. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {
-  const text = parts.find((part): part is Uint8Array => part instanceof Uint8Array && part.length > 0);
+  // Every value has one: that of a document is the start of its data URI.
+  const text = parts.find((part) => part instanceof Uint8Array && part.length > 0) as Uint8Array;
   // Without white space around it.
-  const json = Buffer.from(latin1(text ?? Buffer.from('null')).trim(), 'latin1');
+  const json = Buffer.from(latin1(text).trim(), 'latin1');
   const type = jsonTypeOf(json);
   if (type !== 'string') return { type };
   // The document follows the start of its data URI.

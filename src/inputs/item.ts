@@ -193,10 +193,9 @@ export function exampleCommand(workflow: string, parameters: Parameters): string
   return shellCommand(['wfr', 'run', workflow, ...exampleItems(parameters, false)]);
 }
 
-/** Returns examples of the optional parameters, to add to the command line; undefined if there are none. */
-export function optionalItems(parameters: Parameters): string | undefined {
-  const items = exampleItems(parameters, true);
-  return items.length === 0 ? undefined : shellCommand(items);
+/** Returns examples of the optional parameters, to add to the command line; empty if there are none. */
+export function optionalItems(parameters: Parameters): string {
+  return shellCommand(exampleItems(parameters, true));
 }
 
 function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
