@@ -77,13 +77,12 @@ function findIdInLocation(location = ''): string | undefined {
 /** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
 function findIdsInBody(body: Uint8Array): (string | undefined)[] {
   const found: { rank: number; id: string | undefined }[] = [];
-  const scanner = new JsonScanner(body);
-  /** The names that lead to the current value, of the levels that are searched. */
-  const names = ['', '', ''];
+  const scanner = new JsonScanner(body, 2);
+  /** The names that lead to the current value, by their levels. */
+  const names: string[] = [];
   try {
     for (let last = ''; found.length < MAX_MEMBERS && scanner.next(); last = scanner.token) {
       const { token, start, end, depth } = scanner;
-      if (depth >= names.length) continue;
       if (token === 'key') names[depth] = decodeStart(body.subarray(start, end), MAX_LENGTH);
       if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
