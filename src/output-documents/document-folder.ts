@@ -6,14 +6,14 @@ import { promises } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { errorCode } from '../platform/system-error.js';
+import { errorCode, OutputError } from '../platform/system-error.js';
 import { outputOf, type Run } from '../service/run.js';
 import type { JsonPath } from '../text/json/json-file.js';
 import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
 import { latin1 } from '../text/utf8.js';
-import { createFileNames, type FolderFlag, openSaveFolder, UnsavedDocumentError } from './save-folder.js';
+import { createFileNames, type FolderFlag, openSaveFolder } from './save-folder.js';
 
 export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
@@ -93,15 +93,14 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
 
     /**
      * Saves the documents of a run, in the folder with this name if there is one. Returns the run with their paths in its
-     * output. Throws UnsavedDocumentError; the unchanged output then still contains every document.
+     * output. Throws OutputError; the unchanged output then still contains every document.
      */
     async save(run: Run, name?: string) {
       const { files, ...saved } = find(run, name);
       try {
         await saveFiles(files);
       } catch (error) {
-        if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
-          conflicts.add(run.id);
+        if (error instanceof OutputError && errorCode(error.cause) === 'EEXIST') conflicts.add(run.id);
         throw error;
       }
       return { ...saved, paths: files.map(({ path }) => path) };

@@ -36,15 +36,6 @@ export interface FolderFlag {
   force: boolean;
 }
 
-/** A document of the output that could not be saved. The printed output still contains it. */
-export class UnsavedDocumentError extends OutputError {
-  constructor(path: string, cause: Error) {
-    const fix =
-      errorCode(cause) === 'EEXIST' ? 'overwrite it with --force' : 'watch the run again once this is fixed';
-    super(cause, path, { hints: [`Choose another folder, or ${fix}.`] });
-  }
-}
-
 export type SaveFolder = Awaited<ReturnType<typeof openSaveFolder>>;
 
 /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
@@ -56,7 +47,9 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
   /** Does something with the path without links of what is in the folder. */
   const attempt = (path: string, action: (absolute: string) => Promise<unknown>) =>
     action(join(root, relative(folder, path))).catch((error) => {
-      throw new UnsavedDocumentError(path, error);
+      const exists = errorCode(error) === 'EEXIST';
+      const fix = exists ? 'overwrite it with --force' : 'watch the run again once this is fixed';
+      throw new OutputError(error, path, { hints: [`Choose another folder, or ${fix}.`] });
     });
 
   const makeFolders = async (path: string): Promise<void> => {
@@ -65,7 +58,7 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
     await attempt(path, makeFolder);
   };
 
-  /** Saves all files, or none. Throws UnsavedDocumentError, whose cause is EEXIST if a file has other content. */
+  /** Saves all files, or none. Throws OutputError, whose cause is EEXIST if a file has other content. */
   const save = async (files: readonly FileToSave[]): Promise<void> => {
     for (const path of new Set(files.map(({ path }) => dirname(path)))) await makeFolders(path);
     const written: string[] = [];

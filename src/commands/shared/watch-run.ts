@@ -135,7 +135,7 @@ export interface RunView extends EndView {
   progress: RunsProgress;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents?: DocumentFolder | undefined;
-  /** Saves the output of a finished run; undefined without --save-outputs. Throws UnsavedDocumentError. */
+  /** Saves the output of a finished run; undefined without --save-outputs. Throws OutputError. */
   saveOutput?: ((id: string, output: Uint8Array) => Promise<void>) | undefined;
 }
 
