@@ -4,13 +4,14 @@
  */
 import { type BigIntStats, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, rewordInputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
+import { isFile, isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
+import { findNearest } from '../text/nearest.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
@@ -150,8 +151,18 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    throw toFileError(path, error, path, describeBase(base, context));
+    const isTyped = within === undefined && isMissingFile(error);
+    const meant = isTyped && (await findSimilarFile(absolute));
+    const hint = meant ? `; did you mean ${join(dirname(path), meant)}?` : describeBase(base, context);
+    throw toFileError(path, error, path, hint);
   }
+}
+
+/** Returns the name of the file in the same folder that is meant by the path of none; undefined if none is similar. */
+async function findSimilarFile(path: string): Promise<string | undefined> {
+  const names = await promises.readdir(dirname(path)).catch(() => []);
+  const nearest = findNearest(basename(path), names) ?? '';
+  return (await isFile(join(dirname(path), nearest))) ? nearest : undefined;
 }
 
 /** Says what paths are relative to, unless it is the working folder. */

@@ -451,7 +451,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       ['one', 'x:={'],
       [
         'one: has no value; write one=text, one@file or one:=json',
-        'x:={: not JSON: unexpected end at character 2; for text, use x=text; for a file, x@:=path',
+        'x:={: not JSON: unexpected end at character 2; for text, use x=text; for a document, x@path; for a file of JSON, x@:=path',
       ],
     ],
     [Array.from('abcdefghijkl'), [`a, b, c, d, e, f, g, h, i, j and 2 more: ${NO_INPUT}`]],
@@ -480,13 +480,24 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@:=', 'x@:=: has no path after "@:="'],
     ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
     ['@=x', '@=x: has no name before "@="'],
-    ['a\\:\\=b:=@my x.json', 'for text, use a\\:\\=b=text; for a file, a\\:\\=b@:=path'],
+    [
+      'a\\:\\=b:=@my x.json',
+      'for text, use a\\:\\=b=text; for a document, a\\:\\=b@path; for a file of JSON, a\\:\\=b@:=path',
+    ],
     ['x:=@', 'x:=@: not JSON: expected a value at character 1'],
     ['x:=@/etc/passwd', 'x:=@/etc/passwd: not JSON: expected a value at character 1; for text, use x=text'],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: no such file (ENOENT)'],
     ['x@~me/none.pdf', 'x@~me/none.pdf: no such file (ENOENT)'],
     ['x@a~.pdf', 'x@a~.pdf: no such file (ENOENT)\n'],
+    ['x@latin.txt', 'x@latin.txt: no such file (ENOENT); did you mean latin1.txt?\n'],
+    ['x@=../Folder.pfd/y', 'x@=../Folder.pfd/y: no such file (ENOENT)\n'],
+    ['x@folder.pd', 'x@folder.pd: no such file (ENOENT)\n'],
+    ['x@:=./folder.pdf/x.', 'x@:=./folder.pdf/x.: no such file (ENOENT)\n'],
+    [
+      'x@folder.pdf/other.pdg',
+      'x@folder.pdf/other.pdg: no such file (ENOENT); did you mean folder.pdf/other.pdf?\n',
+    ],
     ['x@folder.pdf', 'x@folder.pdf: it is a folder (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, in a table to the column's name, in JSON"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype'],
@@ -502,6 +513,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       'file.unknownext': 'x',
       'latin1.txt': Buffer.from([0x61, 0x62, 0xe4]),
       'folder.pdf/x': '',
+      'folder.pdf/other.pdf': '',
     };
     const { stderr, exitCode, requests } = await send([item], files);
     expect(exitCode).toBe(2);

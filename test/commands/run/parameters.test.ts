@@ -43,7 +43,7 @@ describe('wfr run with declared parameters', () => {
     const items = ['invoice=scan.pdf', 'custmer=ACME', 'amount=12.50', 'note@=none.txt'];
     const lines = [
       'wfr: error: 5 problems',
-      '  note@=none.txt: no such file (ENOENT)',
+      '  note@=none.txt: no such file (ENOENT); did you mean note.txt?',
       '  invoice=scan.pdf: must be a document, found a string; write invoice@scan.pdf',
       '  amount=12.50: must be a number, found a string; write amount:=12.50',
       '  custmer=ACME: unknown parameter "custmer"; did you mean "customer"?',
@@ -157,11 +157,11 @@ describe('wfr run with declared parameters', () => {
     ['amount:=null', 'must be a number, found null; write amount:=1'],
     [
       'amount:=twelve',
-      'not JSON: expected a value at character 1; for text, use amount=text; for a file, amount@:=path',
+      'not JSON: expected a value at character 1; for text, use amount=text; for a document, amount@path; for a file of JSON, amount@:=path',
     ],
     [
       'customer:=ACME',
-      'not JSON: expected a value at character 1; for text, use customer=text; for a file, customer@:=path',
+      'not JSON: expected a value at character 1; for text, use customer=text; for a document, customer@path; for a file of JSON, customer@:=path',
     ],
     ['amount@=12.json', 'must be a number, found a string; write amount:=1'],
     ['amount@scan.pdf', 'must be a number, found a document; write amount:=1'],
