@@ -51,8 +51,8 @@ const ORDER: readonly RowState[] = [
 
 // Why rows are held: the same text for each, so that it is said once.
 const CHANGED = 'has changed since it was recorded';
-const MAY_BE_CHANGED =
-  'may replace a row that is gone; --label with a unique column tells changed rows from new ones';
+const MAY_BE_CHANGED = 'may replace a row that is gone; ';
+const NEEDS_LABEL = '--label with a unique column tells changed rows from new ones';
 
 /** Matches the rows found with the recorded ones, whose states `stateOf` returns. */
 export function matchRows(
@@ -201,10 +201,13 @@ export function matchRows(
     const placesOfGone = new Set([...gone].map(placesAtCompleted.get));
     const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
     const heldKeys = new Set(recordedAsHeld.map(keys.get));
+    const isAmbiguous = places !== options.places;
+    const doubt =
+      MAY_BE_CHANGED + (isAmbiguous ? `several rows have the same ${options.places}` : NEEDS_LABEL);
     for (const [at, key] of found.keys.entries()) {
       const mayBeChanged = hasPlaces ? isOfGone(found.places.get(at)) : gone.size > 0;
       if (!mayBeChanged || !isNew(at)) continue;
-      held.set(numberAt(at), hasPlaces ? CHANGED : MAY_BE_CHANGED);
+      held.set(numberAt(at), hasPlaces ? CHANGED : doubt);
       heldKeys.add(key);
     }
     for (const [at, key] of found.keys.entries())
