@@ -124,7 +124,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
   const [word = ''] = words;
   if (words.length === 1 && /^\w[\w-]*$/.test(word))
     problems.unshift(describeWord(word, `${word}=text, ${word}@file or ${word}:=json`));
-  else if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED).join(' ')}: ${NOT_AN_INPUT}`);
+  else if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED)}: ${NOT_AN_INPUT}`);
   return { items: [...items.values()], problems, invalidNames };
 }
 

@@ -170,6 +170,9 @@ export function failingStepOf({ run }: Outcome): string {
   return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
 }
 
+/** Why a run did not succeed, and at which step it failed, if known. */
+export type Failure = Partial<NonNullable<Run['error']>>;
+
 /** Returns a failure as `step: message`, or what is known of it. */
 export function failureText({ step, message }: { step?: unknown; message?: unknown } = {}): string {
   return [step, message].filter(Boolean).join(': ');

@@ -61,8 +61,11 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
         facts.total = event.rows ?? facts.total;
       }
       if (!isRowEvent(event)) return;
-      times.first = Math.min(times.first, event.time ?? times.first);
-      times.last = Math.max(times.last, event.time ?? times.last);
+      // Where a command finds a row is no change of it.
+      if (event.event !== 'recorded' && event.time !== undefined) {
+        times.first = Math.min(times.first, event.time);
+        times.last = Math.max(times.last, event.time);
+      }
       const owner = owners.get(event.row) ?? facts;
       owners.set(event.row, owner);
       const both = `${owner.name} and ${facts.name}`;
@@ -104,7 +107,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     isLimited: ends.some(isLimitedBy),
     /** The number of rows of the table; undefined if no file has it. */
     total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
-    /** From the first to the last event of a row, which may be of several commands; undefined if no row has a time. */
+    /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
     /** How many rows are in no file although they should be. */

@@ -203,7 +203,7 @@ export async function createRun(
     facts.attempts ??= requests;
     if (facts.runMayExist) {
       const inputs = trigger.inputs.map(({ name }) => name);
-      const names = listFirst(inputs, MAX_NAMED_INPUTS).join(' ') || 'none';
+      const names = listFirst(inputs, MAX_NAMED_INPUTS) || 'none';
       const sent = `Sent ${formatUtc(sentAt)}: workflow ${trigger.workflowId}, inputs ${names}`;
       facts.hints = [sent, ...facts.hints];
       log.unknown(error);

@@ -23,14 +23,17 @@ export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** Returns `a,`, `b` and `and 1,204 more`, which spaces join; a single further item is named instead of counted. */
-export function listFirst(items: readonly string[], max: number, count = items.length): string[] {
+/** Returns `a, b and 1,204 more`; a single further item is named instead of counted. */
+export function listFirst(
+  items: readonly string[],
+  max: number,
+  count = items.length,
+  separator = ', ',
+): string {
   const shown = items.slice(0, count === max + 1 ? count : max);
   const more = count - shown.length;
-  return [
-    ...shown.map((item, index) => (index < shown.length - 1 ? `${item},` : item)),
-    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
-  ];
+  const rest = more > 0 ? `${separator.replace(',', '')}and ${formatCount(more)} more` : '';
+  return shown.join(separator) + rest;
 }
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };

@@ -11,9 +11,9 @@ function shownWidth(text: string): number {
 
 /**
  * Matches a space between two words, but not in `wfr help inputs`, `wfr watch` or `wfr sandbox -- bash`, which are copied
- * whole, nor after a count, such as `3 failed`, also in color, or a line's number before what is in parentheses.
+ * whole, nor in `line 3` or `3 failed`, also in color, nor after a line's number before what is in parentheses.
  */
-const BREAK = /(?<!\bwfr(?: help| sandbox(?: --)?)?|[ (m][\d,]+(?= [a-z])|(?:^|[ :])\d+(?= \()) /i;
+const BREAK = /(?<!\bline|\bwfr(?: help| sandbox(?: --)?)?|[ (m][\d,]*\d(?= [a-z])|(?:^|[ :])\d+(?= \()) /i;
 
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is

@@ -3,9 +3,10 @@
 import type { ErrorCode } from '../exit-code.js';
 import { commonTable, type State, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
-import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
+import { sanitize, sanitizeLine } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type NextStep, type Style, stepLines, wordPaint } from './presentation.js';
+import { reasonTexts } from './summary.js';
 
 /** Why some rows have a state. */
 interface StateReason {
@@ -40,6 +41,8 @@ const MAX_MESSAGE = 400;
 /** Rows of a reason that are listed; more of those that need a decision. */
 const MAX_ROWS = 10;
 const MAX_DECISIONS = 19;
+/** Rows of a reason that have a line each. */
+const MAX_NAMED = 5;
 const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
@@ -49,7 +52,9 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
   const lines = [
     countsLine(summary, style),
     ...counts.flatMap(([word]) =>
-      frequent.filter(({ state }) => wordOf(state) === word).flatMap((reason) => reasonLines(reason, style)),
+      frequent
+        .filter(({ state }) => wordOf(state) === word)
+        .flatMap((reason) => reasonLines(reason, style, width)),
     ),
     ...moreReasons(reasons.slice(MAX_REASONS)),
     ...(reasons.length > 0 && notes.length + next.length > 0 ? [''] : []),
@@ -71,24 +76,42 @@ function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): strin
   ].join('; ');
 }
 
-function reasonLines({ state, count, step, message, rows }: StateReason, style: Style): string[] {
-  const word = wordOf(state);
-  const head = wordPaint(word, style)(`${formatCount(count)} ${word}`);
-  const at = step === '' ? '' : ` at step ${sanitize(step)}`;
-  const [, status, rest = ''] = /^(?:(\d{3}): )?(.*)$/s.exec(message) ?? [];
-  const text = sanitizeLines(rest).join('; ');
+function reasonLines({ state, rows, ...reason }: StateReason, style: Style, width: number): string[] {
+  const [head, text] = reasonTexts({ ...reason, word: wordOf(state) }, style);
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
-  const max = NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS;
-  const title = `  ${head}${at}${status === undefined ? '' : ` (${status})`}: `;
-  const { length } = commonTable(rows);
-  // Such as `rows.csv:2, 3 (ACME)`: a table that all of them have is not repeated.
-  const labels = rows.map((label, index) => sanitize(index === 0 ? label : label.slice(length)));
-  const listed = listFirst(labels, max, count).join(' ');
-  return count === 1 ? [`${title}${listed}: ${shown}`] : [title + shown, `    ${listed}`];
+  return [`  ${head}: ${shown}`, ...rowLines(rows, reason.count, NEEDS_DECISION.includes(state), width)];
+}
+
+/** Lists rows such as `rows.csv:2-5, 7 (ACME)`; where names would be wrapped, each on a line. */
+function rowLines(rows: readonly string[], count: number, isDecision: boolean, width: number): string[] {
+  // A table that all of them have is not repeated.
+  const table = commonTable(rows);
+  const labels = rows.map((label) => sanitize(label.slice(table.length)));
+  const max = isDecision ? MAX_DECISIONS : MAX_ROWS;
+  const known = labels.slice(0, count === max + 1 ? count : max);
+  const items = table === '' ? known : joinNumbers(known);
+  const start = `    ${sanitize(table)}`;
+  const line = start + listFirst(items, items.length, items.length + count - known.length);
+  const areNumbers = items.every((item) => /^[\d-]+$/.test(item));
+  if (width === 0 || line.length <= width || areNumbers) return [line];
+  return `${start}${listFirst(labels, isDecision ? max : MAX_NAMED, count, '\n    ')}`.split('\n');
+}
+
+/** Joins the numbers that follow each other: `2-4` for `2`, `3`, `4`. */
+function joinNumbers(labels: readonly string[]): string[] {
+  const ranges: string[][] = [];
+  for (const label of labels) {
+    const range = ranges.at(-1);
+    if (Number(label) === Number(range?.at(-1)) + 1) range?.push(label);
+    else ranges.push([label]);
+  }
+  return ranges.flatMap((range) => (range.length > 2 ? `${range[0]}-${range.at(-1)}` : range));
 }
 
 function moreReasons(reasons: readonly StateReason[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
-  return [`  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}`];
+  return [
+    `  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}; wfr results -o csv has all`,
+  ];
 }

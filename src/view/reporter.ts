@@ -202,7 +202,7 @@ export async function openReporter(
     /** Lists the files that the documents of an output were saved to. */
     savedDocuments(id: string, paths: readonly string[]): void {
       if (quiet) return;
-      const files = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
+      const files = listFirst(paths.map(sanitize), MAX_PATHS);
       const none = `0 documents: the output of run ${sanitize(id)} has none`;
       block([`Saved ${files || none}`], 'Saved', style.success);
     },

@@ -3,10 +3,10 @@
 import type { PastRun } from '../history/history.js';
 import { countWords, type Outcome, statusText, stepsOf } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatElapsed, formatUtc, parseTime } from '../text/quantity.js';
-import { sanitizeLines } from '../text/sanitize.js';
+import { formatCount, formatElapsed, formatUtc, parseTime } from '../text/quantity.js';
+import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap } from '../text/wrap.js';
-import { type Layout, type Style, statusPaint } from './presentation.js';
+import { type Layout, type Style, statusPaint, wordPaint } from './presentation.js';
 
 /** The column in which the texts of a summary begin. */
 export const LABEL_WIDTH = 11;
@@ -61,6 +61,17 @@ export function ageText(time = '', now: number): string | undefined {
 export function durationText({ triggered = '', ended = '' }: Partial<PastRun> = {}): string | undefined {
   const duration = parseTime(ended) - parseTime(triggered);
   return duration >= 0 ? formatElapsed(duration) : undefined;
+}
+
+/** Returns what so many runs have in common, such as `3 failed at step Check totals` or `2 rejected (422)`, and why. */
+export function reasonTexts(
+  { word, count, step, message }: { word: string; count: number; step: string; message: string },
+  style: Style,
+): readonly [head: string, reason: string] {
+  const [, status, reason = ''] = /^(?:(\d{3}): )?(.*)$/s.exec(message) ?? [];
+  const head = wordPaint(word, style)(`${formatCount(count)} ${word}`);
+  const at = step && ` at step ${sanitize(step)}`;
+  return [head + at + (status === undefined ? '' : ` (${status})`), sanitizeLines(reason).join('; ')];
 }
 
 /** The order in which statuses are counted; others come last. */

@@ -5,7 +5,7 @@ import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { countWords, exitOfError, failureText, STATES, wordOf } from '../../outcome/outcome.js';
+import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
@@ -81,8 +81,8 @@ export function createBatchRun(tools: BatchTools) {
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async function run(recorded: RecordedTable, view: BatchProgress): Promise<void> {
-    for (const { state, count, rows: listed, ...failure } of rows.reasons(isLeftAlone))
-      view.problem({ label: rows.label(listed[0] ?? 0), state, reason: failureText(failure) }, count);
+    for (const { state, count, rows: listed, ...reason } of rows.reasons(isLeftAlone))
+      view.problem({ label: rows.label(listed[0] ?? 0), state, reason }, count);
     try {
       await forEachConcurrent(recorded.rows(), plan.concurrency, (row) => runRow(row, view), isStopped);
     } catch (error) {

@@ -38,7 +38,7 @@ export async function recordTable(tools: BatchTools, digestFile: DigestFile) {
   await log.recordAll(eventsOf(matched, found, digest, listedCopies, tools));
   states.setFound((row) => isInRanges(row, presence.rows));
   const counts = { rows: tableRows, copies: copies.size };
-  const listed = listFirst(listedCopies, MAX_LISTED_COPIES, copies.size).join(' ');
+  const listed = listFirst(listedCopies, MAX_LISTED_COPIES, copies.size);
   let isRead = false;
   return {
     /** The number of rows, without copies. */

@@ -6,7 +6,7 @@ import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import { exitOf, exitOfError, failureText, stateOfRun } from '../../outcome/outcome.js';
+import { exitOf, exitOfError, type Failure, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { OutputError } from '../../platform/system-error.js';
 import type { Gate } from '../../runs/gate.js';
@@ -38,8 +38,8 @@ export interface BatchTools {
 export interface RowResult {
   exit: Exit;
   id?: string | undefined;
-  /** Why it did not finish; empty if it did. */
-  reason: string;
+  /** Why it did not finish; undefined if it did. */
+  reason?: Failure | undefined;
   error?: Facts | undefined;
   /** Whether its run had ended before this command read it. */
   late?: boolean | undefined;
@@ -191,7 +191,7 @@ export function rowRunner(
       history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isEnd: !late });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
-    const reason = error === undefined ? failureText(run?.error) : rowReason(error);
+    const reason = error === undefined ? run?.error : { message: rowReason(error) };
     return { exit: exitOf({ state, error }), id, reason, error, late };
   }
 
@@ -215,5 +215,5 @@ function describeFailure({ label }: Row, thrown: unknown): RowResult | undefined
   if (thrown === HELD_BACK) return undefined;
   const error = factsOf(thrown);
   if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
-  return { exit: exitOfError(error), reason: withoutLabel(rowReason(error), label), error };
+  return { exit: exitOfError(error), reason: { message: withoutLabel(rowReason(error), label) }, error };
 }

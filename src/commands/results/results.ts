@@ -15,7 +15,7 @@ import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../r
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
-import { formatUtc } from '../../text/quantity.js';
+import { formatElapsed, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -70,7 +70,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     });
     const { isMixed, problems, absent } = joined;
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
-    const isLast = !hasRows && problems.length + absent.length === 0 && flags.report === undefined;
+    const { report, saveOutputs } = flags;
+    const isLast = !(hasRows || problems.length + absent.length > 0 || report || saveOutputs);
     const writer = joined.openedBy.find((owner) => isAliveHere(owner, context.self));
     const command = await findCommand(files, joined, context);
     const summary = summaryOf(joined, isLast ? names : [], command, writer);
@@ -78,13 +79,13 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
       const { env, secrets } = context;
-      // On a terminal, it follows rows with their reasons; ids have none.
-      const follows = hasRows && context.stdout.isTerminal;
-      const shown = follows && plan.format !== 'id' ? { ...summary, reasons: [] } : summary;
+      // Rows have their reasons; ids have none.
+      const shown = hasRows && plan.format !== 'id' ? { ...summary, reasons: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
       const lines = formatBatchSummary(shown, style, width);
-      if (follows && context.stderr.isTerminal) lines.unshift('');
+      // On a terminal, it follows them.
+      if (hasRows && context.stdout.isTerminal && context.stderr.isTerminal) lines.unshift('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
     };
     if (!hasRows) await printSummary();
@@ -114,7 +115,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       await printSummary();
     }
     throwProblems(absent);
-    const runs = flags.report === undefined ? [] : await listOutcomes(joined);
+    const runs = report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
     await printErrors(failures, flags.color, context);
     return { runs, period: joined.period, exit, failure: failures[0], rows };
@@ -251,9 +252,10 @@ function summaryOf(
   const summary = writer ? { ...all, next: [] } : all;
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
-  const [begin, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
-  const day = begin.slice(0, 'yyyy-mm-dd '.length);
-  return { ...summary, fact: `${begin.replace(' UTC', '')} to ${end.replace(day, '')}` };
+  return {
+    ...summary,
+    fact: `began ${formatUtc(startedAt)}, last change ${formatElapsed(durationMs)} later`,
+  };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

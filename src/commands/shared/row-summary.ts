@@ -98,8 +98,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
-  const also = corrected === '' ? '' : `, also once the ${corrected} rows are corrected`;
-  const continuing = isLimited ? 'To send the waiting rows, without --limit' : `To continue${also}`;
+  const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
   const too = base ? ', too' : '';
   /** What each flag is for, beside the rows of the command. */
@@ -116,7 +115,12 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     const shown = command?.(...(flag === '' ? [] : [flag]));
     return shown === undefined ? { text, more } : { text: goal, command: shown, more };
   };
-  const added = further.map(([goal, flag]) => `${goal}, add ${flag}.`);
+  const added = further.map(([goal, flag]) => {
+    const isHeld = flag === '--send-changed' && !has('held');
+    return `${goal}, add ${flag}${isHeld ? ', or changed rows are held' : ''}.`;
+  });
+  if (isOpen && corrected && !isLimited)
+    added.unshift(`This also sends ${corrected} rows that are corrected.`);
   const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(goal, flag));
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]

@@ -4,6 +4,8 @@
  */
 import {
   countSteps,
+  type Failure,
+  failureText,
   type State,
   statusText,
   stepsText,
@@ -26,7 +28,7 @@ import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { MIN_WIDTH, wrapLines } from '../../text/wrap.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
-import { countStatuses, statusOrReason } from '../summary.js';
+import { countStatuses, reasonTexts, statusOrReason } from '../summary.js';
 import { cutText, type ListedRun, layOutRuns } from '../table.js';
 
 /**
@@ -246,8 +248,8 @@ export interface EndedRow {
   state: State;
   /** The id of its run, if it has one. */
   id: string | undefined;
-  /** Why it did not finish, not yet sanitized; empty if it did. */
-  reason: string;
+  /** Why it did not finish, not yet sanitized; undefined if it did. */
+  reason?: Failure | undefined;
 }
 
 /** Reasons why rows did not succeed that are shown, in the order of their words; the closing block has more. */
@@ -257,13 +259,6 @@ const MIN_REASON = 100;
 /** Rows in progress that are named once no row waits: they hold up the end. */
 const MAX_NAMED = 3;
 
-/** A row that did not succeed, sanitized. */
-interface Problem {
-  word: string;
-  label: string;
-  reason: string;
-}
-
 export type BatchProgress = ReturnType<typeof showBatch>;
 
 /** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and why rows did not succeed. */
@@ -272,7 +267,8 @@ export function showBatch(
   counts: () => BatchCounts,
 ) {
   const began = clock.monotonic();
-  const problems = new ReasonGroups<Problem>(1);
+  /** The label and the message of the first row of each. */
+  const problems = new ReasonGroups<readonly [label: string, message: string]>(1);
   /** How many rows run at once: a wave, as they may also end at once. */
   let wave = 1;
   /** How many runs had ended when the end was last estimated. */
@@ -297,12 +293,13 @@ export function showBatch(
     const timeLeft = estimateText(isUnclear ? 0 : end - now);
     const waiting = total - done - running;
     const isLast = waiting === 0 && inProgress.length > 0;
-    const named = isLast ? ` (${listFirst(inProgress.map(labelText), MAX_NAMED).join(' ')})` : '';
+    const inUse = countText(running, 'running');
     const states: Group = [
       ...ended.map(([word, count]): Part => [countText(count, word), 0, 0, wordPaint(word, style)]),
-      [countText(running, 'running') + named, 0],
+      [isLast ? '' : inUse, 0],
       [countText(waiting, 'waiting'), 0],
     ];
+    const last = isLast ? `${inUse}: ${listFirst(inProgress.map(labelText), MAX_NAMED)}` : '';
     return [
       [
         [[bar(total && done / total), 2]],
@@ -316,6 +313,7 @@ export function showBatch(
       ],
       [[[wait === undefined ? '' : waitText(wait, now), 0]]],
       [states],
+      [[[last, 0]]],
     ];
   };
 
@@ -325,9 +323,10 @@ export function showBatch(
     const shown = groups.slice(0, MAX_REASONS);
     const others = groups.length - shown.length;
     const room = Math.max(MIN_REASON, 1.5 * width);
-    const texts = shown.map(({ count, first: [{ word, label, reason }] }) => {
-      const head = wordPaint(word, style)(countText(count, word));
-      return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${cutText(reason, room).replace(/ \S*…$/, ' …')}`;
+    const texts = shown.map(({ outcome: word, step, count, first: [[label, message]] }) => {
+      const [head, reason] = reasonTexts({ word, count, step, message }, style);
+      const shown = cutText(reason, room).replace(/ \S*…$/, ' …');
+      return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${shown}`;
     });
     if (others > 0) texts.push(pluralize(others, 'more reason'));
     return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
@@ -336,15 +335,15 @@ export function showBatch(
   const painter = openPainter({ lines, below });
   return {
     /** So many rows, one of them with this label, did not succeed, and will not without the user. */
-    problem({ label, state, reason: text }: Omit<EndedRow, 'id'>, rows = 1): void {
-      const [word, reason] = [wordOf(state), lineOf(text)];
-      const problem = { word, label: labelText(label), reason };
-      problems.add({ outcome: word, step: '', message: reason }, problem, rows);
+    problem({ label, state, reason = {} }: Omit<EndedRow, 'id'>, rows = 1): void {
+      const { step = '', message = '' } = reason;
+      problems.add({ outcome: wordOf(state), step, message }, [labelText(label), message], rows);
     },
 
     rowDone({ label, state, id, reason }: EndedRow): void {
       // rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low
-      painter.updated(joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), lineOf(reason)]));
+      const why = sanitizeLines(failureText(reason)).join('; ');
+      painter.updated(joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), why]));
     },
   };
 }
@@ -352,11 +351,6 @@ export function showBatch(
 /** Returns the label of a row, sanitized, without the table, which the command names. */
 function labelText(label: string): string {
   return sanitize(withoutTable(label));
-}
-
-/** Returns a reason, sanitized, as one line. */
-function lineOf(reason: string): string {
-  return sanitizeLines(reason).join('; ');
 }
 
 /** Returns `1,200 running`, or nothing for none. */

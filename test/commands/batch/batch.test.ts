@@ -162,7 +162,7 @@ describe('batch: rows and tables', () => {
     writeFileSync(join(cwd, 'b.pdf'), 'x');
     const again = await wfr([...rows, ...label], { cwd });
     expect(again.stderr).toContain(
-      '3 rows: 2 finished, 1 invalid; 1 run triggered now; took 4s\n  1 invalid: rows.csv:2 (1): d@old/a.pdf: no such file (ENOENT)\n',
+      '3 rows: 2 finished, 1 invalid; 1 run triggered now; took 4s\n  1 invalid: d@old/a.pdf: no such file (ENOENT)\n    rows.csv:2 (1)\n',
     );
   });
 
@@ -183,7 +183,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.csv': `d@\n${rows.join('')}` });
     const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd, terminal: 40 });
     expect(stderr).toContain(
-      '\n rows.csv:2 (a-folder/some-scans-1.pdf),\n      3 (a-folder/some-scans-2.pdf)\n',
+      '\n  rows.csv:2 (a-folder/some-scans-1.pdf)\n    3 (a-folder/some-scans-2.pdf)\n',
     );
   });
 
@@ -197,7 +197,7 @@ describe('batch: rows and tables', () => {
     expect((await wfr(rows, { cwd })).stderr).toContain('\n    rows.csv:23 (f22.pdf), 24 (f23.pdf)\n');
     writeFileSync(join(cwd, 'f22.pdf'), 'x');
     expect((await wfr(rows, { cwd })).stderr).toContain(
-      '\n  1 invalid: rows.csv:24: d@f23.pdf: no such file',
+      '\n  1 invalid: d@f23.pdf: no such file (ENOENT); e@f23.pdf: no such file (ENOENT)\n    rows.csv:24\n',
     );
   });
 
@@ -346,7 +346,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"d":{"$document":"none.pdf"}}\n{"n":3}\n' });
     const { stderr } = await wfr([...BATCH_ARGS, '--fail-fast', '--concurrency', '1'], { cwd });
     expect(stderr).toContain(
-      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue, also once the invalid rows are corrected: ',
+      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0 --fail-fast --concurrency 1\nThis also sends invalid rows that are corrected.\n',
     );
     expect(triggered).toEqual([]);
   });
@@ -498,7 +498,9 @@ describe('batch: shards', () => {
       cwd,
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(joined.stdout).toMatch(/^7 rows: 7 finished; \d{4}-\d\d-\d\d [\d:]{8} to [\d:]{8} UTC\n$/);
+    expect(joined.stdout).toMatch(
+      /^7 rows: 7 finished; began \d{4}-\d\d-\d\d [\d:]{8} UTC, last change \S+ later\n$/,
+    );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
@@ -573,7 +575,9 @@ describe('batch: progress, summary and reports', () => {
     expect(exitCode).toBe(0);
     const shown = stripVTControlCharacters(stderr);
     expect(shown).toMatch(/[\u2800-\u28ff] ░{12} {2}0\/3 {2}\d+s\n {2}2 running, 1 waiting/);
-    expect(shown).toMatch(/█{8}░{4} {2}2\/3 {2}[\dms ]+ {2}[\d.]+\/min\n {2}2 finished, 1 running/);
+    expect(shown).toMatch(
+      /█{8}░{4} {2}2\/3 {2}[\dms ]+ {2}[\d.]+\/min\n {2}2 finished\n {2}1 running: line \d/,
+    );
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');
@@ -594,7 +598,7 @@ describe('batch: progress, summary and reports', () => {
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(stripVTControlCharacters(stderr)).toMatch(
-      /6\/7 {2}[\dms ]+\n {2}1 finished, 5 invalid, 1 running/,
+      /6\/7 {2}[\dms ]+\n {2}1 finished, 5 invalid\n {2}1 running: line \d/,
     );
     expect(stderr).not.toContain('/min');
   });
@@ -619,7 +623,7 @@ describe('batch: the progress of rows that did not succeed', () => {
     const args = [...BATCH_ARGS, '--concurrency', '1', '--keep-going', '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr(args, { cwd, terminal: 120, env: { TERM: 'xterm', NO_COLOR: '1' } });
     expect(stripVTControlCharacters(stderr)).toMatch(
-      new RegExp(`1/2  \\d+s\n  1 ${outcome}, 1 (running|waiting)`),
+      new RegExp(`1/2  \\d+s\n  1 ${outcome}(, 1 waiting|\\n  1 running)`),
     );
   });
 });
@@ -670,15 +674,12 @@ describe('batch: stopping', () => {
         // No row can be corrected.
         404: ['Once the service knows the workflow: wfr batch .* --retry-failed'],
         401: ['To continue: wfr batch .*'],
-        422: [
-          'To continue, also once the rejected rows are corrected: wfr batch .*',
-          'To run unchanged rejected rows, too, add --retry-failed.',
-        ],
+        422: ['To continue: wfr batch .*', 'To run unchanged rejected rows, too, add --retry-failed.'],
       }[status];
       const commands = stderr.split('\n').filter((line) => /: wfr batch |, add --/.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
-      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; 20.*$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; began 20.*$`, 'm'));
     },
   );
 
@@ -759,7 +760,8 @@ describe('batch: the closing block', () => {
     rows.csv:6, 7
   2 rejected (400): amount … is too low
     rows.csv:4, 5
-  1 unknown: rows.csv:3: `);
+  1 unknown: the connection to 127.0.0.1:`);
+    expect(stderr).toContain(' was lost\n    rows.csv:3\n');
     const command =
       'wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId';
     expect(stderr).toContain(`
@@ -768,7 +770,7 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-If failed rows are corrected, too, add --send-changed.
+If failed rows are corrected, too, add --send-changed, or changed rows are held.
 To run unchanged failed and rejected rows, too, add --retry-failed.
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
@@ -796,7 +798,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const frame = stripVTControlCharacters(stderr.slice(0, stderr.indexOf('3 rows: ')))
       .split('⠋')
       .at(-1);
-    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected, such as line 1: 422: ${message}`);
+    expect(frame?.replace(/\s+/g, ' ')).toContain(`2 rejected (422), such as line 1: ${message}`);
     const { default: stringWidth } = await import('string-width');
     const block = stderr.slice(stderr.lastIndexOf('3 rows: ')).split('\n');
     expect(block.join(' ').replace(/ +/g, ' ')).toContain(message);
@@ -816,19 +818,19 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
       const env = { TERM: 'xterm', WFR_HISTORY: '0' };
       const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
-      const { stderr } = await wfr(args, { cwd, terminal: columns, env });
+      const { stderr } = await wfr(args, { cwd, terminal: columns, terminalRows: 30, env });
       const lines = [...stderr.matchAll(/\u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, line = '']) => line);
       const shown = lines.map((line) => stripVTControlCharacters(line));
       expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
       const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
-      expect(last.shift()).toBe('7 rejected, 1 running (line 8)');
+      expect(last.splice(0, 2)).toEqual(['7 rejected', '1 running: line 8']);
       const reasons = [1, 3, 4, 5].map(
-        (line) => `1 rejected, line ${line}: 422: ${' abcdef'[line]}:(?: no)+ …`,
+        (line) => `1 rejected \\(422\\), line ${line}: ${' abcdef'[line]}:(?: no)+ …`,
       );
-      reasons.unshift(`2 rejected, such as line 2: 422: b:(?: no)+ …`);
+      reasons.unshift(`2 rejected \\(422\\), such as line 2: b:(?: no)+ …`);
       reasons.push('1 more reason');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
-      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m, such as line 2');
+      expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m (422), such as line 2');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
         .trimEnd()
         .split('\n');
@@ -849,7 +851,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     const args = [...BATCH_ARGS, '--concurrency', '1', '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr(args, { cwd, terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr).toMatch(/2 rejected, such as line 1: 422: Too low\. Too low\./);
+    expect(stderr).toMatch(/2 rejected \(422\), such as line 1: Too low\. Too low\./);
     expect(stderr).toContain('3 rows: 1 finished, 2 rejected; ');
   });
 
@@ -865,26 +867,31 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const flags = ['--concurrency', '1', '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr([...BATCH_ARGS, ...flags], { cwd, terminal: 80, env });
     const last = stderr.slice(stderr.lastIndexOf('7/8'));
-    expect(last).toMatch(/7\/8.*\n.*6 rejected, 1 running.*\n.*1 failed, line 7: Check: too low/);
+    expect(last).toMatch(
+      /7\/8.*\n.*6 rejected.*\n.*1 running: line 8.*\n.*1 failed at step Check, line 7: too low/,
+    );
     expect(last).toContain('2 more reasons');
   });
 
   test.each([
-    { flags: [], shown: ['2 failed, such as line 1: Check: …', '3 failed, such as line 1: Check: …'] },
+    {
+      flags: [],
+      shown: ['2 failed at step Check, such as line 1: …', '3 failed at step Check, such as line 1: …'],
+    },
     {
       flags: ['--retry-failed'],
       shown: [
-        '1 failed, line 1: Check: 1',
-        '2 failed, such as line 1: Check: 1',
-        '3 failed, such as line 1: Check: 1',
+        '1 failed at step Check, line 1: 1',
+        '2 failed at step Check, such as line 1: 1',
+        '3 failed at step Check, such as line 1: 1',
       ],
     },
     {
       flags: ['--retry-failed', '1'],
       shown: [
-        '1 failed, line 2: Check: …',
-        '2 failed, such as line 2: Check: …',
-        '3 failed, such as line 2: Check: …',
+        '1 failed at step Check, line 2: …',
+        '2 failed at step Check, such as line 2: …',
+        '3 failed at step Check, such as line 2: …',
       ],
     },
   ])(
@@ -939,7 +946,9 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     );
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
-    expect(open.stderr).toMatch(/\nTo continue, also once the invalid rows are corrected: wfr batch .*\n/);
+    expect(open.stderr).toMatch(
+      /\nTo continue: wfr batch .*\nThis also sends invalid rows that are corrected\.\n/,
+    );
     expect(open.stderr).not.toContain('Once the invalid');
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
@@ -979,12 +988,12 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-If failed rows are corrected, too, add --send-changed.
+If failed rows are corrected, too, add --send-changed, or changed rows are held.
 To run unchanged failed and rejected rows, too, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-If failed rows are corrected, too, add --send-changed.
+If failed rows are corrected, too, add --send-changed, or changed rows are held.
 To run unchanged failed and rejected rows, too, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
@@ -1132,7 +1141,7 @@ describe('batch --label: rows are also named by an input', () => {
       );
       expect(stderr).toContain(`${first}  rejected  422: no\n`);
       expect(stderr).toContain(`${second}  invalid  `);
-      expect(stderr).toContain(`1 rejected (422): ${first}: no\n`);
+      expect(stderr).toContain(`1 rejected (422): no\n    ${first}\n`);
       const intents = readEvents(join(cwd, 'o.jsonl')).filter(({ event }) => event === 'intent');
       expect(intents.map(({ label }) => label).sort()).toEqual([first, second]);
       const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));

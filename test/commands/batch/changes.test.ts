@@ -333,10 +333,10 @@ describe('batch --rows: tables that change', () => {
   test('batch: a failed row that has moved is named by its new line', async () => {
     const { run, write, state } = await prepareTable(table('A,1'));
     state.answerOf = () => 'fail';
-    expect((await run()).stderr).toContain('failed at step S: rows.csv:2: m');
+    expect((await run()).stderr).toContain('failed at step S: m\n    rows.csv:2\n');
     write(table('X,0', 'A,1'));
     state.answerOf = () => 'finish';
-    expect((await run()).stderr).toContain('failed at step S: rows.csv:3 (row 2): m');
+    expect((await run()).stderr).toContain('failed at step S: m\n    rows.csv:3 (row 2)\n');
   });
 
   test('batch --limit: rows that are gone are none of those that wait', async () => {
@@ -379,7 +379,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
     expect((await run()).stderr).toContain(
-      '\n  3 held: may replace a row that is gone; --label with a unique column tells changed rows from new ones\n    rows.csv:3, 4, 5\n',
+      '\n  3 held: may replace a row that is gone; --label with a unique column tells changed rows from new ones\n    rows.csv:3-5\n',
     );
   });
 
@@ -591,7 +591,7 @@ describe('batch: settling rows', () => {
     for (let time = 0; time < 2; time++) {
       const settled = await run('--adopt', '2=none', '--adopt', '3=none');
       expect(settled.stderr).toContain('1 finished, 1 failed, 1 waiting');
-      expect(settled.stderr).toContain('failed at step S: rows.csv:3: m');
+      expect(settled.stderr).toContain('failed at step S: m\n    rows.csv:3\n');
       expect(settled.exitCode).toBe(8);
       expect((await wfr(['results', 'out.jsonl'], { cwd })).exitCode).toBe(8);
     }

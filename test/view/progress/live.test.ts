@@ -334,13 +334,22 @@ describe('live line', () => {
     const ended = [['finished', 9]] as const;
     const inProgress = ['rows.csv:4', 'rows.csv:7 (ACME)', 'rows.csv:8', 'rows.csv:9', 'rows.csv:10'];
     const counts = { ended, running: 5, total: 14, paced: 9, inProgress, wait: undefined };
-    const named = (changes: object) => batchText({ ...counts, ...changes }, 9_000, 90).split('\n')[1];
+    const named = (changes: object) =>
+      batchText({ ...counts, ...changes }, 9_000, 90)
+        .split('\n')
+        .slice(1);
     const first = 'line 4, line 7 (ACME), line 8';
-    expect(named({})).toBe(`9 finished, 5 running (${first} and 2 more)`);
-    expect(named({ inProgress: inProgress.slice(0, 3) })).toBe(`9 finished, 5 running (${first})`);
-    expect(named({ total: 15 })).toBe('9 finished, 5 running, 1 waiting');
+    expect(named({})).toEqual(['9 finished', `5 running: ${first} and 2 more`]);
+    expect(named({ inProgress: inProgress.slice(0, 3) })).toEqual(['9 finished', `5 running: ${first}`]);
+    expect(named({ total: 15 })).toEqual(['9 finished, 5 running, 1 waiting']);
+    const narrow = batchText({ ...counts, inProgress: inProgress.slice(0, 3) }, 9_000, 30);
+    expect(narrow.split('\n').slice(1)).toEqual([
+      '9 finished',
+      '5 running: line 4,',
+      '  line 7 (ACME), line 8',
+    ]);
     // Its run goes on although nobody watches it.
-    expect(named({ inProgress: [] })).toBe('9 finished, 5 running');
+    expect(named({ inProgress: [] })).toEqual(['9 finished, 5 running']);
   });
 
   const BUSY = 'service busy (503): retry in 4s';
