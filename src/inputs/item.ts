@@ -168,10 +168,10 @@ export function itemOfCell({ name, separator, mediaType }: ColumnHeader, value: 
   return { name, raw: escapeName(name) + separator + value, separator, value, mediaType };
 }
 
-/** An example of each type: the separator, and a value. */
-const EXAMPLES: Readonly<Record<ParameterType, readonly [separator: string, value: string]>> = {
+/** An example of each type: the separator, and a value; that of a document may be chosen. */
+const EXAMPLES: Readonly<Record<ParameterType, readonly [separator: string, value?: string]>> = {
   string: ['=', 'text'],
-  document: ['@', 'scan.pdf'],
+  document: ['@'],
   number: [':=', '1'],
   boolean: [':=', 'true'],
   object: [':=', '{}'],
@@ -183,23 +183,24 @@ export function itemStart({ name, type }: Pick<Parameter, 'name' | 'type'>): str
   return escapeName(name) + EXAMPLES[type][0];
 }
 
-/** Returns an item with an example value. */
-export function exampleItem(parameter: Parameter): string {
-  return itemStart(parameter) + EXAMPLES[parameter.type][1];
+/** Returns an item with an example value; `document` is the path of a document. */
+export function exampleItem(parameter: Parameter, document = 'scan.pdf'): string {
+  return itemStart(parameter) + (EXAMPLES[parameter.type][1] ?? document);
 }
 
 /** Returns the command line that runs a workflow with an example of each required parameter. */
-export function exampleCommand(workflow: string, parameters: Parameters): string {
-  return shellCommand(['wfr', 'run', workflow, ...exampleItems(parameters, false)]);
+export function exampleCommand(workflow: string, parameters: Parameters, document?: string): string {
+  return shellCommand(['wfr', 'run', workflow, ...exampleItems(parameters, false, document)]);
 }
 
 /** Returns examples of the optional parameters, to add to the command line; empty if there are none. */
-export function optionalItems(parameters: Parameters): string {
-  return shellCommand(exampleItems(parameters, true));
+export function optionalItems(parameters: Parameters, document?: string): string {
+  return shellCommand(exampleItems(parameters, true, document));
 }
 
-function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
-  return [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
+function exampleItems(parameters: Parameters, isOptional: boolean, document?: string): string[] {
+  const shown = [...parameters.values()].filter((one) => one.isOptional === isOptional);
+  return shown.map((parameter) => exampleItem(parameter, document));
 }
 
 /**

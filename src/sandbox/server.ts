@@ -26,7 +26,7 @@ export interface SandboxOptions {
   /** Start the run of every trigger, then close the connection without a response. */
   dropAnswer?: boolean | undefined;
   clock: { now(): number; monotonic(): number };
-  /** Called with a text for each request: a line, and below it why it was rejected. */
+  /** Called with a text for each request: a line, and below it why it was rejected, or why the run failed. */
   log?: ((line: string) => void) | undefined;
 }
 
@@ -35,6 +35,7 @@ interface Run {
   id: string;
   versionName: string;
   status: string;
+  error?: { message: string; step: string };
 }
 
 /** By id, functions that return the run as it is now. */
@@ -43,9 +44,8 @@ type Runs = Map<string, () => Run>;
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
 const PENDING_TIME = 300;
-const MIB = 1024 * 1024;
 /** The largest request, which is in memory as a whole. */
-const MAX_BODY_BYTES = 256 * MIB;
+const MAX_BODY_MIB = 256;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions) {
@@ -90,7 +90,7 @@ async function respond(
   });
   const isDropped = dropAnswer && status === 201;
   const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
-  log?.(isDropped ? `${line}, response dropped` : line);
+  log?.(line + (isDropped ? ', response dropped' : ''));
   if (isDropped) {
     request.socket.destroy();
     return;
@@ -118,7 +118,8 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   if (stateOfRun === undefined)
     throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   const body = stateOfRun();
-  return { status: 200, body, detail: ` ${body.status}` };
+  const { status, error } = body;
+  return { status: 200, body, detail: ` ${status}${error ? `\n${error.step}: ${error.message}` : ''}` };
 }
 
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
@@ -147,8 +148,8 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
 }
 
 async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
-    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_BYTES / MIB} MiB.`);
+  if (Number(request.headers['content-length']) > MAX_BODY_MIB * 2 ** 20)
+    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_MIB} MiB.`);
   const value: unknown = await json(request).catch(() => undefined);
   if (isObject(value)) return value;
   throw new Rejection(400, 'The body is not a JSON object.');
@@ -168,7 +169,8 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
   if (workflow !== undefined) return workflow;
   // Ids are all that the interface takes.
   const named = workflows.find(({ versionName }) => versionName.startsWith(`${id} `));
-  const suggestion = named === undefined ? '.' : `; ${named.versionName} is ${named.id}.`;
+  // The id is the last word, so that no terminal breaks the line behind it.
+  const suggestion = named === undefined ? '.' : `; ${named.versionName} is ${named.id}`;
   throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}${suggestion}`);
 }
 

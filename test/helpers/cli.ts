@@ -22,6 +22,7 @@ export interface CliOptions {
   env?: Record<string, string>;
   stdin?: string | Buffer | Readable;
   cwd?: string;
+  docs?: string;
   clock?: Clock;
   limits?: Partial<Limits>;
   /** The columns of stderr as a terminal; by default stderr is a pipe. */
@@ -110,7 +111,7 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
     cwd: options.cwd ?? temporaryFolder(),
     home: options.home ?? NO_HOME,
     tmpdir: tmpdir(),
-    docs: 'docs',
+    docs: options.docs ?? 'docs',
     platform: options.platform ?? 'linux',
     uid: 'uid' in options ? options.uid : process.geteuid?.(),
     nodeVersion: process.versions.node,

@@ -110,7 +110,7 @@ describe('sandbox: the service', () => {
     [
       '{"worfklowId":"invoice","inputs":{}}',
       404,
-      'There is no workflow "invoice"; invoice v3 is 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e.',
+      'There is no workflow "invoice"; invoice v3 is 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
     ],
     [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice: must be a document, found a string'],
     [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer: must be a string, found a number'],
@@ -211,7 +211,7 @@ describe('wfr sandbox', () => {
     expect(commands.length).toBe(5);
     const world = await startTestSandbox();
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'scan.pdf'), 'x');
+    writeFileSync(join(cwd, 'your.pdf'), 'x');
     for (const command of commands) {
       const args = command.trim().split(' ').slice(1);
       expect((await runCli([...args, '--detach'], { ...world, cwd })).exitCode).toBe(0);
@@ -277,7 +277,7 @@ describe('wfr sandbox', () => {
       spawn: () => Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('the program no-such-command cannot be started: no such file (ENOENT)');
+    expect(stderr).toBe('wfr: error: the program no-such-command cannot be started: no such file (ENOENT)\n');
   });
 });
 
@@ -370,13 +370,13 @@ describe('wfr sandbox --workflows', () => {
   test('wfr sandbox --workflows: --list names optional parameters apart', async () => {
     const { stdout } = await sandboxWith({ workflows: [declared] });
     expect(stdout).toBe(
-      "v9 (1.0s)\n  wfr run w1 scan@scan.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
+      "v9 (1.0s)\n  wfr run w1 scan@your.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
     );
   });
 
   test('wfr sandbox --workflows: --list shows the workflows of the file', async () => {
     const { stdout } = await sandboxWith({ workflows: [valid] });
-    expect(stdout).toBe("v9 (1.0s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@scan.pdf\n");
+    expect(stdout).toBe("v9 (1.0s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@your.pdf\n");
   });
 
   test.each<[unknown, string]>([

@@ -3,14 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, promises } from 'node:fs';
 import { constants } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError, unknownName } from '../../errors.js';
 import { type Exit, ExitCode, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
-import { absolutePath } from '../../platform/files.js';
+import { absolutePath, shownPath } from '../../platform/files.js';
 import { describeSystemError, throwAsUsageError } from '../../platform/system-error.js';
 import { startSandbox } from '../../sandbox/server.js';
 import {
@@ -58,7 +58,8 @@ export async function sandbox(
   const output = flags.list ? context.stdout : context.stderr;
   const style = await openStyle(flags.color, context, output);
   const { bold } = style;
-  const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, bold, context);
+  const document = exampleDocument(context);
+  const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, document, bold);
   const { workflows: file, fromProfile, failStep, slow, reject, dropAnswer } = flags;
   /** Returns the command of a sandbox whose workflows do the same. */
   const own = (...args: string[]) => {
@@ -80,7 +81,7 @@ export async function sandbox(
     const time = formatIso(clock.now()).slice(11, 19);
     const text = sanitizeLines(line)
       .join('\n  ')
-      .replace(/^[45]\d\d/, (status) => style.error(status));
+      .replace(/^[45]\d\d|FAILED$/m, (status) => style.error(status));
     void writeLines(`${time}Z ${text}`, context);
   };
   const served = { ...options, dropAnswer, token, clock, log: program === undefined ? log : undefined };
@@ -99,9 +100,8 @@ export async function sandbox(
   const announce = (end: string) =>
     writeLines(`${notice}Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   const shown = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n');
-  const placeholder = shown.includes(PLACEHOLDER) ? '\nscan.pdf stands for a document of yours.\n' : '';
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
-  const examples = `${shown}${placeholder}${more}\n`;
+  const examples = `${shown}${more}\n`;
   try {
     return program === undefined
       ? await serve(settings, examples, announce, context)
@@ -200,21 +200,21 @@ function formatAssignments(settings: Settings, { platform }: Context): string {
   return `${lines.join('\n')}\n`;
 }
 
-const PLACEHOLDER = '@scan.pdf';
-/** The document of the examples instead, where wfr's clone or package is the working folder. */
-const DOCUMENT = 'examples/invoice.pdf';
+/** Returns the path of the document that wfr's clone and package have, and an executable has not. */
+function exampleDocument({ cwd, docs }: Context): string {
+  const path = join(docs, '../examples/invoice.pdf');
+  return existsSync(resolve(cwd || '/', path)) ? shownPath(path, cwd) : 'your.pdf';
+}
 
 /** Returns short lines, because commands are copied whole from narrow windows. */
 function describeWorkflow(
   { id, versionName, steps, parameters = new Map(), failure }: Workflow,
   slow: number,
+  document: string,
   bold: Paint,
-  { cwd }: Context,
 ): string {
   const ms = steps.reduce((sum, { duration }) => sum + duration, 0) * slow;
-  const command = exampleCommand(id, parameters);
-  const shown = existsSync(join(cwd, DOCUMENT)) ? command.replaceAll(PLACEHOLDER, `@${DOCUMENT}`) : command;
-  const optional = optionalItems(parameters);
+  const optional = optionalItems(parameters, document);
   const facts = [
     // One that always fails ends earlier.
     (!failure || failure.when) && formatDuration(ms),
@@ -222,7 +222,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(shown)}`,
+    `  ${bold(exampleCommand(id, parameters, document))}`,
     optional && `  optional: ${optional}`,
   ];
   return `${lines.filter(Boolean).join('\n')}\n`;
@@ -267,9 +267,11 @@ async function loadWorkflows(
 /** Returns the workflows with every run failing at `step`; workflows without it are unchanged. Throws UsageError. */
 function withFailingStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
   if (step === undefined) return workflows;
-  const known = [...new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)))];
-  if (!known.includes(step))
-    throw unknownName(`--fail-step ${step || '""'}: no workflow has this step; `, step, known);
+  // In quotation marks, where a name with a space ends can be seen.
+  const quoted = JSON.stringify(step);
+  const known = workflows.flatMap(({ steps }) => steps.map(({ name }) => JSON.stringify(name)));
+  if (!known.includes(quoted))
+    throw unknownName(`--fail-step ${quoted}: no workflow has this step; `, quoted, [...new Set(known)]);
   const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
   return workflows.map((workflow) =>
     workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,

@@ -1,4 +1,5 @@
 /** The failures that `wfr sandbox` forces, as a script sees them. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
@@ -59,13 +60,13 @@ describe('--fail-step', () => {
     expect(typo).toMatchObject({
       exitCode: 2,
       stderr:
-        'wfr: error: --fail-step chek totals: no workflow has this step; did you mean Check totals?\n  See: wfr help sandbox\n',
+        'wfr: error: --fail-step "chek totals": no workflow has this step; did you mean "Check totals"?\n  See: wfr help sandbox\n',
     });
     const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      '--fail-step Sort: no workflow has this step; choose one of Write greeting, Read document, Extract fields, ' +
-        'Check totals, Write result, Find customer, Check credit, Part 1, ',
+      '--fail-step "Sort": no workflow has this step; choose one of "Write greeting", "Read document", ' +
+        '"Extract fields", "Check totals", "Write result", "Find customer", "Check credit", "Part 1", ',
     );
   });
 
@@ -92,6 +93,17 @@ describe('--fail-step', () => {
     expect(stdout).toMatch(
       /\ninvoice v3 \(36s\)\n {2}wfr run \S+ invoice@examples\/invoice\.pdf customer=text\n/,
     );
+  });
+
+  test('wfr sandbox --list: elsewhere, commands name the example document of the package, and a shell takes its path', async () => {
+    const folder = folderWith({ 'a b/examples/invoice.pdf': '%PDF', 'c/d': '' });
+    const list = (cwd: string) => runCli(['sandbox', '--list'], { cwd, docs: join(folder, 'a b/docs') });
+    expect((await list(join(folder, 'c'))).stdout).toContain(
+      " 'invoice@../a b/examples/invoice.pdf' customer=",
+    );
+    expect((await list('')).stdout).toContain(` 'invoice@${folder}/a b/examples/invoice.pdf' customer=`);
+    // An executable has no such path, and the working folder may no longer exist.
+    expect((await runCli(['sandbox', '--list'], { cwd: '' })).stdout).toContain(' invoice@your.pdf ');
   });
 });
 
@@ -137,7 +149,7 @@ describe('--from-profile', () => {
   test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
     const { stdout } = await runCli(['sandbox', ...FLAGS, '--list'], { env });
     expect(stdout).toBe(
-      `order, purchase (1.0s)\n  wfr run ${ORDER} scan@scan.pdf\n  optional: copy@scan.pdf amount:=1\n` +
+      `order, purchase (1.0s)\n  wfr run ${ORDER} scan@your.pdf\n  optional: copy@your.pdf amount:=1\n` +
         `\nfree (1.0s)\n  wfr run ${SLOW}\n`,
     );
   });
@@ -181,7 +193,7 @@ describe('--from-profile', () => {
     const three = await serve(writeTestConfig({ profiles: { 'my test': { workflows } } }));
     expect(three.stderr).toMatch(/\n\nAll workflows: wfr sandbox --from-profile 'my test' --list\n\n$/);
     expect(stderr).toMatch(
-      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nfree .*\n {2}wfr run .*\n\nscan\.pdf stands for a document of yours\.\n\n$/,
+      /^Sandbox at http:\S+ until Ctrl-C\.\n\nSettings for another shell:\n\nTo try it there:\n\norder, purchase .*\n {2}wfr run .*\n {2}optional: .*\n\nfree .*\n {2}wfr run .*\n\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
@@ -280,19 +292,24 @@ describe('--reject', () => {
 });
 
 describe('the log of requests', () => {
-  test('wfr sandbox: on a terminal, the status of a rejection has a color, and its line is wrapped at words', async () => {
-    const signals = new Signals();
+  test('wfr sandbox: on a terminal, a rejection and a failed run have a color, their reasons are below, and lines are wrapped at words', async () => {
+    const [signals, clock] = [new Signals(), new VirtualClock()];
     const { stderr } = await runCli(['sandbox'], {
-      ...{ signals, terminal: 60, env: { TERM: 'xterm' } },
+      ...{ signals, clock, terminal: 85, env: { TERM: 'xterm' } },
       async onOutput(text, stream) {
         const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text) ?? [];
         if (stream !== 'stdout' || baseUrl === undefined || token === undefined) return;
-        await runCli(['run', INVOICE], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: token } });
+        const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: token };
+        await runCli(['run', INVOICE], { env });
+        await runCli(['run', FAILING, 'customer=ACME'], { env, clock });
         signals.raise('SIGINT');
       },
     });
     expect(stderr).toMatch(
-      /\dZ \u001b\[31m422\u001b\[39m POST \/v1\/runs\n {2}The inputs do not match the Start Node: inputs\.invoice:\n {4}missing/,
+      /\dZ \u001b\[31m422\u001b\[39m POST \/v1\/runs\n {2}The inputs do not match the Start Node: inputs\.invoice: missing input invoice\n {4}\(document\)/,
+    );
+    expect(stderr).toMatch(
+      /\dZ 200 GET {2}\S+ \u001b\[31mFAILED\u001b\[39m\n {2}Check credit: The credit service does not know the customer\.\n/,
     );
   });
 
@@ -407,7 +424,7 @@ describe('wfr sandbox: mistakes in flags', () => {
       'z',
       '--list',
     ]);
-    for (const flag of ['--slow x: ', '--reject y: ', '--fail-step z: ']) expect(stderr).toContain(flag);
+    for (const flag of ['--slow x: ', '--reject y: ', '--fail-step "z": ']) expect(stderr).toContain(flag);
   });
 });
 
