@@ -117,7 +117,7 @@ export function openHistory(context: Context) {
     ): void {
       const status = raw && secrets.mask(raw);
       const record = { id, baseUrl, status, ended: endOf(isEnd) };
-      if (batch !== undefined) return append(record, batch);
+      if (batch) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
         return known && known.status !== status ? write(filesOf(known.batch), [record]) : undefined;
@@ -193,7 +193,7 @@ export function openHistory(context: Context) {
   }
 
   async function write(files: Files, records: readonly object[]): Promise<unknown> {
-    if (log === undefined || records.length === 0) return undefined;
+    if (!log || records.length === 0) return undefined;
     return appendRecords(log, files, records, clock.now()).catch((error) => error);
   }
 }
@@ -204,8 +204,8 @@ function findFolder({ env, platform, home, uid }: Context): LogFolder | undefine
   const configured = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined];
   const inHome = join(home, '.local', 'state');
   // A relative path is to be ignored (XDG Base Directory Specification).
-  const state = [...configured, inHome].find((path) => path !== undefined && isAbsolute(path));
-  if (WFR_HISTORY === '0' || state === undefined) return undefined;
+  const state = [...configured, inHome].find((path) => path && isAbsolute(path));
+  if (WFR_HISTORY === '0' || !state) return undefined;
   return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
 }
 
@@ -216,7 +216,7 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
     const key = keyOf(record);
     if (isTriggered(record)) {
       // A batch that is continued is the latest.
-      if (record.ended === undefined) runs.delete(key);
+      if (!record.ended) runs.delete(key);
       runs.set(key, record);
     }
     const { status, ended } = record;
@@ -307,11 +307,11 @@ async function openFolder({ path, uid }: LogFolder): Promise<string> {
 /** Throws if others could have planted the files of a folder. */
 async function assertSafe(path: string, uid: number | undefined): Promise<void> {
   const risk = await findFolderRisk(path, uid);
-  if (risk !== undefined) throw new Error(risk);
+  if (risk) throw new Error(risk);
 }
 
 /** Returns the files of the rows of a batch, or of all other records. */
-const filesOf = (batch: string | undefined): Files => (batch === undefined ? 'history' : 'history-rows');
+const filesOf = (batch: string | undefined): Files => (batch ? 'history-rows' : 'history');
 
 /** Appends records at the time `now` (ms since 1970). */
 async function appendRecords(
@@ -321,7 +321,7 @@ async function appendRecords(
   now: number,
 ): Promise<void> {
   const { home } = log;
-  if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
+  if (home && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
   await assertSafe(log.path, log.uid);
   await mkdirp(log.path, 0o700);
   const path = join(await openFolder(log), files);
@@ -345,14 +345,14 @@ async function appendRecords(
  */
 async function readRecords(log: LogFolder): Promise<Readonly<Record<string, unknown>>[]> {
   const folder = await openFolder(log).catch(() => undefined);
-  if (folder === undefined) return [];
+  if (!folder) return [];
   const texts = await Promise.all(
     ['history', 'history-rows']
       .flatMap((files) => [files + OLDER, files + CURRENT])
       .map((name) => readText(join(folder, name)).catch(() => '')),
   );
   // Every other line is empty, and an exception takes longer than a record.
-  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line !== '');
+  const lines = texts.flatMap((text) => text.split('\n')).filter(Boolean);
   return lines.map((line) => asObject(parseJson(line)));
 }
 

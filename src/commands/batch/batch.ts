@@ -140,7 +140,7 @@ async function sendRows(
   let hasNoRow = false;
   try {
     table = await run.prepare();
-    if (table !== undefined) {
+    if (table) {
       await validateDecisions(plan, log, file);
       if (file?.isDefault)
         reporter.block([sanitize(`Results file: ${file.name}; the same command continues from it.`)]);
@@ -158,29 +158,29 @@ async function sendRows(
   }
   for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
   const failed = run.failure ?? rowFiles?.failure;
-  const failure = failed === undefined ? undefined : factsOf(failed);
+  const failure = failed ? factsOf(failed) : undefined;
   if (failure?.code === 'internal') throw failed;
-  if (failure !== undefined) reporter.error(failure);
+  if (failure) reporter.error(failure);
   const total = table?.total;
   const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
-    results: file === undefined ? [] : [file.name],
+    results: file ? [file.name] : [],
     command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.
     change: flags.retryFailed === undefined ? '' : ', without --retry-failed',
     isLimited: unsent > 0,
   });
-  if (table !== undefined) {
+  if (table) {
     const { gone, ...rows } = Object.fromEntries(summary.counts);
     session.history.recordTrigger({ ...recorded, rows }, began, { isEnd: true });
   }
   // The exits of this command say already why rows run or wait.
   const exit = exitOfRows(run.exits(), log.rows, ['running', 'waiting']);
   // An error of the table says why it has no rows.
-  const hasRows = failure === undefined || log.rows.known > 0;
+  const hasRows = !failure || log.rows.known > 0;
   const now = `${triggered === 0 ? 'no run' : pluralize(triggered, 'run')} triggered now; `;
   const fact = `${isContinued ? now : ''}took ${formatElapsed(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
@@ -188,7 +188,7 @@ async function sendRows(
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };
-  if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
+  if (!flags.report || !file) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
 }
@@ -206,7 +206,7 @@ const MAX_COMMAND = 1_000;
 
 /** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
-  if (header !== undefined || input !== undefined || results === '-') return undefined;
+  if (header || input || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
     const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.

@@ -13,7 +13,7 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
+import { commandOfRuns, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { isUuid, parseUrl } from '../../text/url.js';
 import {
   decidePresentation,
@@ -67,8 +67,8 @@ export async function history(
   const all = recorded.filter(
     (run) =>
       // For people, batches have a line of their own; who selects by a status wants to see each run that has it.
-      (isText ? status !== undefined || !batches.has(run.batch ?? '') : !isBatch(run)) &&
-      (status === undefined || statusOf(run).toLowerCase() === status) &&
+      (isText ? status || !batches.has(run.batch ?? '') : !isBatch(run)) &&
+      (!status || statusOf(run).toLowerCase() === status) &&
       (workflow === undefined || run.workflow.toLowerCase() === workflow),
   );
   const runs = all.slice(0, limit).map((run): ListedRun => {
@@ -89,14 +89,21 @@ export async function history(
   if (isText && !quiet) {
     if (runs.length < all.length)
       notes.push({ text: `${runs.length} of ${all.length} listed; --limit ${all.length} lists all` });
-    const batch = runs.find(({ results }) => results !== undefined);
-    if (batch !== undefined)
+    // Of one that has not ended, its line has the command.
+    const batch = runs.find(({ results, ended }) => results && ended);
+    if (batch)
       notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
-    notes.push(...(await continuingSteps(runs, recorded, shorten, context)));
     const [current] = settingValues('baseUrl', { flags: {}, profile, context });
     const here = parseUrl(current?.text)?.href;
+    /** Returns the command that continues a batch, which must name a service that is not the current one. */
+    const commandOf = (batch: PastRun) => {
+      const { command = '', baseUrl } = batch;
+      const isNamed = (baseUrl === here && !flags.profile) || / --(base-url|profile)\b/.test(command);
+      return continuation(batch, context)?.(...(isNamed ? [] : [shellCommand(toArgs({ baseUrl }))]));
+    };
+    notes.push(...(await continuingSteps(runs, recorded, shorten, commandOf)));
     const command = statusCommand(runs, shorten, flags.profile, here, context.platform);
-    if (command !== undefined) notes.push({ text: 'As last recorded; to ask the service', command });
+    if (command) notes.push({ text: 'As last recorded; to ask the service', command });
   }
   for (const line of notes.flatMap((note) => stepLines(note, PLAIN, stderr.columns)))
     await stderr.write(`${line}\n`);
@@ -127,35 +134,35 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
 /** Returns why nothing is listed of what was asked for. */
 async function emptyText(log: ReturnType<typeof openHistory>, known: number, asked: string): Promise<string> {
   const risk = await log.findRisk();
-  if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
-  if (log.folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
+  if (risk) return `The history is skipped: ${sanitize(risk)}.`;
+  if (!log.folder) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
   return known === 0
     ? `The history has no runs yet (${sanitize(log.folder)}).`
     : `No run in the history matches ${sanitize(asked)}.`;
 }
 
-/** Batches whose continuation is shown at most; `wfr results` has that of each. */
-const MAX_CONTINUED = 3;
-
-/** Returns how to continue each of the latest batches that stopped. */
+/** Returns how to continue the latest batch that stopped, and where the command for each other one is. */
 async function continuingSteps(
   runs: readonly ListedRun[],
   recorded: readonly PastRun[],
   shorten: (id: string) => string,
-  context: Context,
+  commandOf: (batch: PastRun) => string | undefined,
 ): Promise<NextStep[]> {
-  const steps: NextStep[] = [];
+  const stopped: ListedRun[] = [];
   for (const batch of runs) {
     const { id, rows, status, ended, results = '' } = batch;
     const isStopped = status === 'STOPPED' || (ended && rows?.waiting);
     // Without its results file, the command would trigger all runs again; a later batch may have replaced it.
     const isLatest = recorded.find((other) => other.results === results)?.id === id;
-    if (!isStopped || !isLatest || !(await statOf(results))) continue;
-    const command = continuation(batch, context)?.();
-    const end = command ? '' : ', run its command again.';
-    steps.push({ text: `To continue ${shorten(id)}${end}`, command });
+    if (isStopped && isLatest && (await statOf(results))) stopped.push(batch);
   }
-  return steps.slice(0, MAX_CONTINUED);
+  return stopped.slice(0, 2).map((batch, index) => {
+    const id = shorten(batch.id);
+    const more = `${stopped.length - 1} more stopped; see`;
+    if (index > 0) return { text: more, command: `wfr results ${id}` };
+    const command = commandOf(batch);
+    return { text: `To continue ${id}${command ? '' : ', run its command again.'}`, command };
+  });
 }
 
 function* formatData(
@@ -187,7 +194,7 @@ function statusCommand(
 ): string | undefined {
   const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
   const service = (open.find(({ baseUrl }) => baseUrl === here) ?? open[0])?.baseUrl;
-  if (service === undefined) return undefined;
+  if (!service) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === service).map(({ id }) => shorten(id));
   const flags = toArgs({ profile, baseUrl: service === here ? undefined : service });
   return commandOfRuns('status', flags, ids.slice(0, MAX_NAMED), platform);
@@ -203,7 +210,8 @@ function formatRuns(
   // A secret that is cut could not be masked later.
   const cell = (text: string) => sanitize(secrets.mask(text));
   const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
-  const room = hasServices ? layout.width / 2 : layout.width;
+  // Most services take so many columns.
+  const room = layout.width - (hasServices ? 20 : 0);
   const columns: Column<ListedRun>[] = [
     { header: 'ID', text: (run) => (isUnknownRun(run) ? '-' : cell(shorten(run.id))) },
     {
@@ -223,8 +231,8 @@ function formatRuns(
     },
     {
       header: 'DURATION',
-      // A command of less than a second had no run of its batch to wait for.
-      text: (run) => durationText(run)?.replace(isBatch(run) ? /^\d+ms$/ : '', '') ?? '',
+      // A command this short had no run of its batch to wait for.
+      text: (run) => durationText(run)?.replace(isBatch(run) ? /^\d\d?ms$/ : '', '') ?? '',
       isOptional: true,
     },
     {
@@ -241,13 +249,13 @@ const isUnknownRun = ({ rows, owner }: PastRun) => rows !== undefined && owner =
 /** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
 function rowsText(run: PastRun, shorten: (id: string) => string): string {
   const { id, rows, ended, results } = run;
-  if (rows === undefined) return '';
+  if (!rows) return '';
   if (isUnknownRun(run)) return 'a run may have been created: check the service';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
   // The name of the default file is that of the table.
-  const file = results === undefined || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
+  const file = !results || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
   const known = ended ? states + file : results && `see wfr results ${shorten(id)}`;
   return [pluralize(total, 'row'), known].filter(Boolean).join(': ');
 }
@@ -280,7 +288,7 @@ async function statusOfBatch(batch: PastRun, context: Context): Promise<string> 
   // It reads files, and most batches have ended.
   const { self, clock } = context;
   if (owner && isAliveHere(owner, self) === false) return 'STOPPED';
-  if (results === undefined) return 'RUNNING';
+  if (!results) return 'RUNNING';
   const stats = await statOf(results);
   return clock.now() - Number(stats?.mtimeMs) <= SILENCE ? 'RUNNING' : 'STOPPED';
 }

@@ -49,7 +49,9 @@ export function usageErrorOf(
     case 'commander.unknownCommand': {
       const commands = command.createHelp().visibleCommands(command);
       const names = commands.map((one) => one.name());
-      return unknownName(`${quoted || '""'}: there is no such command; `, quoted, names, hint);
+      // As other programs call it.
+      const meant = quoted.replace(/^(ls|list|ps)$/, 'history');
+      return unknownName(`${quoted || '""'}: there is no such command; `, meant, names, hint);
     }
     case 'commander.missingArgument':
       return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
@@ -60,7 +62,7 @@ export function usageErrorOf(
       const isId = command.name() === 'history' && /^[\w-]+$/.test(word);
       return usageError(
         `${word}: unexpected argument`,
-        ...(isId ? [`To show a run: wfr status ${word}`] : []),
+        ...(isId ? [`To show a run: wfr status ${word}; a batch: wfr results ${word}`] : []),
       );
     }
     case 'commander.help':

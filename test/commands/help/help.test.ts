@@ -213,7 +213,7 @@ describe('wfr: mistakes on the command line', () => {
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
     [
       ['history', '2fa7f59a'],
-      '2fa7f59a: unexpected argument\n  To show a run: wfr status 2fa7f59a\n',
+      '2fa7f59a: unexpected argument\n  To show a run: wfr status 2fa7f59a; a batch: wfr results 2fa7f59a\n',
       'wfr help history',
     ],
     [['completion', 'zsh', 'x'], 'x: unexpected argument\n  See: ', 'wfr help completion'],

@@ -186,21 +186,45 @@ describe('history: recording and listing runs', () => {
     expect(await next()).toBe('To continue <id>, run its command again.');
   });
 
-  test('history: each of the latest three stopped batches has its command, unless its results file is that of a later one', async () => {
-    const { cwd, wfr, batch } = await startHistoryBatch();
-    const continued = async (...args: string[]) =>
-      [...(await wfr('history', ...args)).stderr.matchAll(/^To continue .*--results (\S+)/gm)].map(
-        ([, file]) => file,
+  test('history: the latest stopped batch has its command, unless its results file is that of a later one; others are counted', async () => {
+    const { cwd, wfr, batch, latest } = await startHistoryBatch();
+    const continued = async (...args: string[]) => {
+      const { stderr } = await wfr('history', ...args);
+      return [/^To continue .*--results (\S+)/m, /^(\d) more stopped; .*: wfr results (\S+)$/m].map(
+        (pattern) => pattern.exec(stderr)?.slice(1).join(' '),
       );
-    const files = ['a.jsonl', 'b.jsonl', 'c.jsonl', 'd.jsonl', 'e.jsonl'];
-    for (const file of files) await batch('--results', file, '--limit', '1', '--concurrency', '1');
-    expect(await continued()).toEqual(['e.jsonl', 'd.jsonl', 'c.jsonl']);
-    for (const file of ['c.jsonl', 'd.jsonl', 'e.jsonl']) rmSync(join(cwd, file));
-    expect(await continued()).toEqual(['b.jsonl', 'a.jsonl']);
+    };
+    const ids: string[] = [];
+    for (const file of ['a.jsonl', 'b.jsonl', 'c.jsonl']) {
+      await batch('--results', file, '--limit', '1', '--concurrency', '1');
+      ids.push((await latest()).id);
+    }
+    const [a, b] = ids;
+    expect(await continued()).toEqual(['c.jsonl', `2 ${b}`]);
+    expect((await wfr('results', b ?? '')).stdout).toContain('To send the waiting rows, ');
+    rmSync(join(cwd, 'c.jsonl'));
+    expect(await continued()).toEqual(['b.jsonl', `1 ${a}`]);
     rmSync(join(cwd, 'b.jsonl'));
     await batch('--results', 'b.jsonl');
-    expect(await continued()).toEqual(['a.jsonl']);
-    expect(await continued('--status', 'stopped')).toEqual(['a.jsonl']);
+    expect(await continued()).toEqual(['a.jsonl', undefined]);
+    expect(await continued('--status', 'stopped')).toEqual(['a.jsonl', undefined]);
+  });
+
+  test('history: the command of a batch names its service where another one is set, unless it has one', async () => {
+    const { env, clock, cwd, wfr } = await startHistoryBatch();
+    const url = env.WFR_BASE_URL ?? '';
+    const each = ['batch', FAILING, '--each', 'customer', '--results', 'a b.jsonl', '--timeout', '0'];
+    writeFileSync(join(cwd, 'a.pdf'), '%PDF-1.7');
+    const shown = async (own: Record<string, string>) => {
+      const { stderr } = await runCli(['history'], { env: { ...env, ...own }, clock, cwd });
+      return /^To continue.*?: (wfr batch .*)$/m.exec(stderr)?.[1];
+    };
+    const other = { WFR_BASE_URL: 'http://127.0.0.1:1' };
+    for (const flags of [[], ['--base-url', url]]) {
+      await wfr(...each, 'a.pdf', ...flags);
+      expect(await shown(other)).toMatch(new RegExp(` --timeout 0 a\\.pdf --base-url ${url}/?$`));
+      expect(await shown({})).toMatch(flags.length > 0 ? /--base-url/ : / a\.pdf$/);
+    }
   });
 
   test('results: the command that continues is that of the batch, in any folder, unless its file was moved or replaced', async () => {
@@ -427,6 +451,12 @@ describe('history: recording and listing runs', () => {
     expect(readFileSync(file, 'utf8')).not.toContain(env.WFR_TOKEN);
   });
 
+  test('history: an id is an unexpected argument, and the error has the commands for a run and for a batch', async () => {
+    const { stderr, exitCode } = await runCli(['history', 'e0fa8c1e']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('  To show a run: wfr status e0fa8c1e; a batch: wfr results e0fa8c1e\n');
+  });
+
   test('history: a --limit that is not a number exits 2', async () => {
     const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
     expect(exitCode).toBe(2);
@@ -442,9 +472,7 @@ describe('history: recording and listing runs', () => {
     await wfr('watch', watched.trim());
     const { stdout: unwatched } = await wfr('run', '-d', FAILING, 'customer=z');
     await wfr('run', FAILING, 'customer=z');
-    expect((await wfr('status', unwatched.trim())).stdout).toContain(
-      '\nduration   not known (not watched to the end)\n',
-    );
+    expect((await wfr('status', unwatched.trim())).stdout).not.toContain('duration');
     expect((await wfr('status', watched.trim())).stdout).toMatch(/\nduration {3}2s\n/);
     const times = async (...args: string[]) =>
       (await wfr(...args)).stdout

@@ -232,6 +232,7 @@ describe('history: the runs that are listed', () => {
       '2 of 3 listed; --limit 3 lists all',
       'For the results of a batch: wfr results e0fa8c1e',
     ]);
+    expect((await past([begun]).history()).stderr).toBe('');
     expect((await history(['-q'])).stderr).toBe('');
     const runs = ['40fa8c1e', '30fa8c1e', '20fa8c1e', '10fa8c1e'].map(uuid);
     expect(await list('-o', 'id')).toEqual(runs);
@@ -256,6 +257,15 @@ describe('history: the runs that are listed', () => {
     const { stdout } = await history([], { stdoutTerminal });
     expect(stripVTControlCharacters(stdout)).toMatch(/\ne0fa8c1e .*\n {2}60 rows/);
     expect(stripVTControlCharacters(stdout)).toContain(`${text}\n`);
+  });
+
+  test.each([
+    [99, 'now'],
+    [100, '100ms     now'],
+  ])('a batch that took %i ms has the times %s', async (ms, times) => {
+    const ended = new Date(NOW + ms).toISOString();
+    const [, line] = await past([{ ...BATCH, ended }]).list();
+    expect(line).toBe(`e0fa8c1e  STOPPED  invoice: rows.csv  ${times}`);
   });
 
   test('a batch of an empty table has no states', async () => {
@@ -461,7 +471,8 @@ describe('history: the runs that are listed', () => {
     const { history } = past([RUNS[2] as Recorded, { id: 'b', baseUrl: 'https://other.example.com/' }]);
     const names = async (stdoutTerminal: number) =>
       /\S*line 12|invoice: rows/.exec((await history([], { stdoutTerminal })).stdout)?.[0];
-    expect(await names(80)).toBe('line 12');
+    expect(await names(79)).toBe('line 12');
+    expect(await names(80)).toBeUndefined();
     expect(await names(120)).toBe('invoice: rows');
   });
 
@@ -522,6 +533,12 @@ describe('the beginning of a run id', () => {
   test.each(['30f', 'order', '50fa', '30fa8c1x', uuid('50fa8c1e')])('%s is sent as it is', async (id) => {
     const { asked, stderr } = await command(['status', id]);
     expect({ asked, stderr }).toEqual({ asked: [id], stderr: '' });
+  });
+
+  test.each(['@lst', '@last-2'])('%s is sent as it is, with a warning', async (id) => {
+    const { asked, stderr } = await command(['status', id]);
+    expect(asked[0]).toBe(encodeURIComponent(id));
+    expect(stderr).toMatch(`wfr: warning: ${id} is sent as typed: @last is the latest run\n`);
   });
 
   test('the beginning of several UUIDs is sent as it is', async () => {
