@@ -27,7 +27,7 @@ export function runSummary(
     steps: stepsOf(run) || undefined,
     'failed at': run.error?.step,
     message: run.error?.message,
-    created: age === undefined ? run.createdAt : `${ago} (${formatUtc(parseTime(createdAt))})`,
+    created: age ? `${ago} (${formatUtc(parseTime(createdAt))})` : run.createdAt,
     ...more,
   };
   const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
@@ -79,7 +79,7 @@ const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
 /** Returns the status of a run that was asked for, or why it has none. */
 export function statusOrReason({ run, error }: Partial<Pick<Outcome, 'run' | 'error'>>): string {
-  if (run !== undefined) return statusText(run);
+  if (run) return statusText(run);
   return error?.code === 'no-such-run' ? 'not found' : 'not read';
 }
 

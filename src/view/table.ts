@@ -47,17 +47,16 @@ export function layOutTable<Row>(
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const shown = fitColumns(
     columns
-      .filter(({ text }) => rows.some((row) => text(row) !== ''))
+      .filter(({ text }) => rows.some((row) => text(row)))
       .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width,
   );
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
-      const text = row === undefined ? column.header : column.text(row);
-      const paint = row === undefined ? style.bold : column.paint?.(row);
-      const isPath = text.startsWith('/') || (row && column.isCutAtStart?.(row));
-      const atStart = isPath && !text.startsWith('line ');
-      const cut = cutText(text, column.width, atStart);
+      const text = row ? column.text(row) : column.header;
+      const paint = row ? column.paint?.(row) : style.bold;
+      const isLabel = row && column.isCutAtStart?.(row) && !text.startsWith('line ');
+      const cut = cutText(text, column.width, isLabel || text.startsWith('/'));
       const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
@@ -65,8 +64,8 @@ export function layOutTable<Row>(
     return cells.join(GAP).trimEnd();
   };
   const linesOf = (row: Row): string[] => {
-    if (detail(row) === '') return [line(row)];
-    const cells = 1 + shown.findLastIndex(({ text }) => text(row) !== '');
+    if (!detail(row)) return [line(row)];
+    const cells = 1 + shown.findLastIndex(({ text }) => text(row));
     const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
     return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
@@ -91,7 +90,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
     const [wide] = shown
       .filter((column) => column.width > MIN_WIDTH)
       .sort((one, other) => rankOf(one) - rankOf(other) || other.width - one.width);
-    if (wide === undefined) break;
+    if (!wide) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }
   return shown;
@@ -104,16 +103,15 @@ const lineWidth = (columns: readonly { width: number }[], most = Number.POSITIVE
 export function cutText(text: string, width: number, atStart = false): string {
   if (textWidth(text) <= width) return text;
   const segments = [...new Intl.Segmenter().segment(text)];
-  let shown = '…';
-  let kept = '';
+  const add = (one: string, other: string) => (atStart ? other + one : one + other);
+  let shown = '';
   // Those that are kept are few, and the text may be long.
   for (const { segment } of atStart ? segments.reverse() : segments) {
-    kept = atStart ? segment + kept : kept + segment;
-    const longer = atStart ? `…${kept}` : `${kept}…`;
-    if (textWidth(longer) > width) break;
+    const longer = add(shown, segment);
+    if (textWidth(longer) >= width) break;
     shown = longer;
   }
-  return shown;
+  return add(shown, '…');
 }
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
@@ -121,8 +119,8 @@ export { textWidth };
 
 /** The columns of a window that has room for what precedes the name of a row: its workflow or table. */
 const ROOM_FOR_PREFIX = 60;
-/** The columns of a window that has room for the beginnings of names after ids, statuses and steps. */
-const ROOM_FOR_NAME = 35;
+/** The columns of a window that has room for steps beside statuses. */
+const ROOM_FOR_STEPS = 50;
 
 /**
  * Returns the workflow and the label. In a narrow window, it is the label alone, without a table where it says more than a
@@ -161,26 +159,31 @@ export interface ListedRun {
 export function layOutRuns(
   runs: readonly ListedRun[],
   now: number,
-  layout: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask },
+  layout: Pick<Layout, 'style' | 'width'> & { secrets: SecretMask; hasReasons?: boolean },
 ): string[] {
-  const { style, width, secrets } = layout;
+  const { style, width, secrets, hasReasons = true } = layout;
+  const isNarrow = width > 0 && width < ROOM_FOR_STEPS;
   const cell = (text: string) => sanitize(secrets.mask(text));
+  const steps = ({ run }: ListedRun) => stepsOf(run).replace(' of ', '/');
   const columns: Column<ListedRun>[] = [
     // A typed beginning is looked up in the history alone. Errors have the whole ids.
     { header: 'ID', text: ({ id, shortId, past, error }) => cell(past || error ? shortId : id) },
     {
-      header: 'STATUS',
-      text: (one) => (one.run === undefined && !one.isDone ? 'waiting' : statusOrReason(one)),
+      // Room for FINISHED, so that the table seldom moves.
+      header: 'STATUS  ',
+      text(one) {
+        const status = !one.run && !one.isDone ? 'waiting' : statusOrReason(one);
+        return isNarrow ? `${status} ${steps(one)}`.trim() : status;
+      },
       paint: ({ run, error }) => (error ? style.warning : statusPaint(run?.status, style)),
     },
-    { header: 'STEPS', text: ({ run }) => stepsOf(run).replace(' of ', '/') },
+    { header: 'STEPS', text: (one) => (isNarrow ? '' : steps(one)) },
     {
       header: 'NAME',
       text: ({ past, workflow, run }) => {
         const version = run?.versionName ?? past?.version;
         return cell(runName({ ...past, workflowName: workflow, version }, width));
       },
-      isOptional: width < ROOM_FOR_NAME,
       isCutAtStart: ({ past }) => past?.label !== undefined,
     },
     {
@@ -197,5 +200,5 @@ export function layOutRuns(
       isOptional: true,
     },
   ];
-  return layOutTable(runs, columns, layout, ({ run }) => cell(failureText(run?.error)));
+  return layOutTable(runs, columns, layout, ({ run }) => (hasReasons ? cell(failureText(run?.error)) : ''));
 }

@@ -158,13 +158,14 @@ describe('terminal', () => {
       new RegExp(
         `^(before\\n)?. (░+  )?0\\/4 runs  .+  4 RUNNING\\n  ID  STATUS.*${['a', 'b', 'c', 'd'].map((id) => `\\n  ${id}   ${line.source}`).join('')}$`,
       );
-    const whole = /RUNNING {2}1\/4 {4}v1 .*d/;
-    const narrow = /RUNNING {2}1\/4 .*/;
+    const whole = /RUNNING {3}1\/4 {4}v1 .*d/;
+    const small = /RUNNING 1\/4 {2}v1 .*d/;
+    const narrow = /RUNNING 1\/4 .*/;
     await screen.waitFor(table(whole));
     for (const [columns, line] of [
       [38, narrow],
       [80, whole],
-      [52, whole],
+      [52, small],
       [120, whole],
       [32, narrow],
       [80, whole],
@@ -176,7 +177,7 @@ describe('terminal', () => {
     // As much of the table as fits.
     screen.resize(80, 6);
     await screen.waitFor(
-      /^(before\n)?. ░+ {2}0\/4 runs {2}.+ {2}4 RUNNING\n {2}ID .*\n {2}a .*\n {2}b .*\n {2}… 2 more lines$/,
+      /^(before\n)?. ░+ {2}0\/4 runs {2}.+ {2}4 RUNNING\n {2}ID .*\n {2}a .*\n {2}b .*\n {2}… 2 more runs$/,
     );
     screen.resize(80, 24);
     await screen.waitFor(table(whole));

@@ -117,7 +117,7 @@ async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPla
   const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
-    duration: durationText(past) ?? (hasEnded(run) ? 'not known (not watched to the end)' : undefined),
+    duration: durationText(past),
     label: past?.label,
     workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
     output: isCut ? `${characters.slice(0, room - 1).join('')}…` : json || undefined,

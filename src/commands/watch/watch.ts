@@ -73,7 +73,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
       const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
-      if (flags.report !== undefined) return outcome;
+      if (flags.report) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
   );
@@ -83,14 +83,19 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
     const watched = formatElapsed(service.clock.monotonic() - started);
     if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; watched for ${watched}`]);
     printMissing(runs, reporter);
-    const open = runs.filter(canResume).map(({ id }) => id);
+    const open = runs.filter(canResume);
     if (reporter.showsErrors) {
-      if (interruption.received !== undefined)
-        reporter.block([`Interrupted; ${open.length} of ${ids.length} runs may still be running.`]);
-      const text = open.length === 1 ? 'To watch it' : 'To watch them';
-      if (open.length > 0) reporter.continuation({ text, command: watchCommand(open, plan) });
+      const isLate = open.some(({ error }) => !error);
+      const why = interruption.received ? 'Interrupted' : isLate && 'Timed out';
+      if (why) reporter.block([`${why}; ${open.length} of ${ids.length} runs may still be running.`]);
+      const text = `To watch ${open.length === 1 ? 'it' : 'them'}`;
+      const command = watchCommand(
+        open.map(({ id }) => id),
+        plan,
+      );
+      if (open.length > 0) reporter.continuation({ text, command });
     }
-    if (plan.saveOutput === undefined) printOutputStep(runs, plan, reporter);
+    if (!plan.saveOutput) printOutputStep(runs, plan, reporter);
   }
   return endWith(runs, plan);
 }

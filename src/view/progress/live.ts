@@ -59,14 +59,13 @@ export function livePainter(
       return drawBar(share, width < WIDE ? 6 : 12);
     };
     const above = fitLines(progress.lines(clock.monotonic(), bar), width, output.mask);
-    // A command that is cut could not be pasted.
-    const below = progress.below(width, output.rows).filter((line) => textWidth(line) <= width);
-    const lines = [...above, ...below];
     // A terminal that scrolls cannot be redrawn.
     const room = Math.max(1, output.rows - 1);
-    const more = lines.length - room + 1;
-    const fitting = more > 1 ? [...lines.slice(0, Math.max(1, room - 1)), `… ${more} more lines`] : lines;
-    shown = output.mask(fitting.slice(0, room).join('\n')).split('\n');
+    const below = progress
+      .below(width, room - above.length)
+      // A command that is cut could not be pasted.
+      .filter((line) => textWidth(line) <= width);
+    shown = output.mask([...above, ...below].slice(0, room).join('\n')).split('\n');
     const display = hasTerminalProgress ? terminalProgress(done === undefined ? 3 : 1, done) : '';
     // Below the text, not the spinner.
     const indent = `\n${' '.repeat(INDENT)}`;

@@ -49,8 +49,8 @@ type DrawBar = (share: number | undefined) => string;
 export interface Progress {
   /** Returns the lines that are always shown; `bar` draws how much is done, where that is known and bars are shown. */
   lines(now: number, bar: DrawBar): readonly Line[];
-  /** Returns the lines below them, shown where the window, of so many rows, has room for them. */
-  below(width: number, height: number): readonly string[];
+  /** Returns the lines below them, of which those are shown that fit into so many rows. */
+  below(width: number, room: number): readonly string[];
 }
 
 /** Shows a progress until it is stopped. */
@@ -98,16 +98,20 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   let upload: (Upload & { started: number }) | undefined;
 
   const line = (now: number, bar: DrawBar): Line => {
-    if (upload !== undefined) return uploadLine(upload, now, bar);
+    if (upload) return uploadLine(upload, now, bar);
     const rows = [...rowsById.values()];
     if (rows.length > 1) {
       const done = rows.filter(({ isDone }) => isDone).length;
-      const counts = countStatuses(rows.filter(({ run, isDone }) => run !== undefined || isDone));
+      const counts = countStatuses(rows.filter(({ run, isDone }) => run || isDone));
       return [
-        [[bar(done / rows.length), 1]],
+        [[bar(done / rows.length), 2]],
         [[`${done}/${rows.length} runs`, 0]],
         [[wholeSeconds(now - began), 0]],
-        counts.map(([status, count]) => [`${count} ${status}`, 0, 0, statusPaint(status, style)]),
+        counts.map(([status, count]) => {
+          // Where it has no room, it follows from the others.
+          const rank = Number(status === 'FINISHED');
+          return [`${count} ${status}`, rank, 0, statusPaint(status, style)];
+        }),
       ];
     }
     const [row = UNSEEN] = rows;
@@ -117,26 +121,32 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     const elapsed = Math.max(now - began, Number(age) || 0);
     // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
     const time: Part = [wholeSeconds(elapsed), 1, elapsed < 60_000 ? 0 : ELAPSED];
-    if (run === undefined) return [[[message, 0]], [time]];
+    if (!run) return [[[message, 0]], [time]];
     const steps = countSteps(run);
     return [
       [[statusText(run), 0, 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
-      [[bar(steps && steps.done / steps.total), 3]],
-      [time, [estimateText(timeLeftOf(row, now)), 4]],
+      [[bar(steps && steps.done / steps.total), 4]],
+      [time, [estimateText(timeLeftOf(row, now)), 3]],
     ];
   };
 
-  /** Returns the table of several runs, if some are cut off first those that failed; or how to continue with the only one. */
-  const below = (width: number, height: number): readonly string[] => {
+  /**
+   * Returns the table of several runs, where it has no room without reasons, and first those that failed; or how to continue
+   * with the only one.
+   */
+  const below = (width: number, room: number): readonly string[] => {
     const rows = [...rowsById.values()];
     if (rows.length < 2) return resume.map((text) => style.dim(text));
-    const layOut = () => layOutRuns(rows, clock.now(), { style, width, secrets });
-    const lines = layOut();
-    if (lines.length < height - 1) return lines;
+    const layOut = (hasReasons: boolean) =>
+      layOutRuns(rows, clock.now(), { style, width, secrets, hasReasons });
+    const lines = layOut(true);
+    if (lines.length <= room) return lines;
+    const more = rows.length - Math.max(0, room - 2);
+    if (more < 2) return layOut(false);
     const place = ({ isDone, run }: Row) => (run?.status === 'FINISHED' ? 2 : isDone ? 0 : 1);
     rows.sort((a, b) => place(a) - place(b));
-    return layOut();
+    return [...layOut(false).slice(0, room - 1), `… ${more} more runs`];
   };
 
   const painter = tools.open({ lines: (now, bar) => [line(now, bar)], below });
@@ -167,20 +177,20 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       rowsById.set(id, row);
       const before = row.run;
       const steps = countSteps(run)?.done ?? 0;
-      if (before === undefined || before.status === 'PENDING')
+      if (!before || before.status === 'PENDING')
         Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
       else if (steps !== countSteps(before)?.done) row.lastStep = now;
       row.run = run;
       row.isDone = hasEnded(run);
       const text = runText(run);
-      if (before === undefined || runText(before) !== text)
+      if (!before || runText(before) !== text)
         painter.changed(rowsById.size > 1 ? `${sanitize(id)}  ${text}` : text);
     },
 
     /** The run has ended, or is no longer watched, because of `error` if there is one. */
     done({ id, error, durationMs }: Pick<ListedRun, 'id' | 'error' | 'durationMs'>): void {
       const row = rowsById.get(id);
-      if (row !== undefined) Object.assign(row, { isDone: true, error, durationMs });
+      if (row) Object.assign(row, { isDone: true, error, durationMs });
       const isMissing = rowsById.size > 1 && error?.code === 'no-such-run';
       painter.changed(isMissing ? `${sanitize(id)}  ${statusOrReason({ error })}` : undefined);
     },
@@ -317,19 +327,22 @@ export function showBatch(
     ];
   };
 
-  const below = (width: number): readonly string[] => {
+  const below = (width: number, rows: number): readonly string[] => {
     const order = [...WORDS.keys()];
     const groups = problems.bySize().sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
     const shown = groups.slice(0, MAX_REASONS);
-    const others = groups.length - shown.length;
     const room = Math.max(MIN_REASON, 1.5 * width);
     const texts = shown.map(({ outcome: word, step, count, first: [[label, message]] }) => {
       const [head, reason] = reasonTexts({ word, count, step, message }, style);
       const shown = cutText(reason, room).replace(/ \S*…$/, ' …');
       return `${head}, ${count > 1 ? 'such as ' : ''}${label}: ${shown}`;
     });
-    if (others > 0) texts.push(pluralize(others, 'more reason'));
-    return wrapLines(texts.map(secrets.mask), width).map((line) => cutText(line, width));
+    while (true) {
+      const others = groups.length - texts.length;
+      const more = others > 0 ? [pluralize(others, 'more reason')] : [];
+      const lines = wrapLines([...texts, ...more].map(secrets.mask), width);
+      if (lines.length <= rows || !texts.pop()) return lines.map((line) => cutText(line, width));
+    }
   };
 
   const painter = openPainter({ lines, below });
@@ -440,11 +453,11 @@ export function plainPainter(print: (line: string) => void, clock: Clock, progre
     });
   };
   const updated = (text?: string) => {
-    if (text !== undefined) print(text);
+    if (text) print(text);
   };
   const changed = (text?: string) => {
     updated(text);
-    if (text !== undefined) restart();
+    if (text) restart();
   };
   restart();
   return { changed, updated, stop: () => stop() };

@@ -82,11 +82,11 @@ describe('the live table of several runs', () => {
   test('a run that has not been read is waiting, without the duration that the history has', async () => {
     const { stderr } = await watch([...IDS, 'order-2']);
     expect(frames(stderr)[0]?.slice(1)).toEqual([
-      '  ID             STATUS   NAME',
-      '  10fa8c1e-2f57  waiting  invoice',
-      '  20fa8c1e       waiting  invoice: rows.csv:12',
+      '  ID             STATUS    NAME',
+      '  10fa8c1e-2f57  waiting   invoice',
+      '  20fa8c1e       waiting   invoice: rows.csv:12',
       '  order-1        waiting',
-      '  order-2        waiting  invoice',
+      '  order-2        waiting   invoice',
     ]);
   });
 
@@ -136,10 +136,20 @@ describe('the live table of several runs', () => {
     ]);
   });
 
-  test('in a window with too few rows, the last line counts those that are missing', async () => {
+  test('in a window with too few rows, the last line counts the runs that are missing', async () => {
     const { stderr } = await watch(IDS, { terminalRows: 4 });
-    expect(frames(stderr).some((frame) => frame.at(-1) === '  … 3 more lines')).toBe(true);
-    expect((await watch(IDS, { terminalRows: 6 })).stderr).not.toContain('more lines');
+    expect(frames(stderr).some((frame) => frame.at(-1) === '  … 3 more runs')).toBe(true);
+    expect((await watch(IDS, { terminalRows: 6 })).stderr).not.toContain(' more ');
+  });
+
+  test('in a window of 40 columns, the count of finished runs gives way, and a name has the room of the steps', async () => {
+    const { stderr } = await watch([SECOND, 'bad', 'quick', 'b'], { terminal: 40 });
+    const shown = frames(stderr).find(([line = '']) => line.includes('2/4 runs'));
+    expect(shown?.[0]).toMatch(/^. 2\/4 runs {2}\ds {2}1 FAILED, 2 RUNNING$/);
+    expect(shown?.slice(1, 3)).toEqual([
+      '  ID        STATUS        NAME',
+      expect.stringMatching(/^ {2}20fa8c1e {2}RUNNING \d\/4 {3}rows\.csv:12$/),
+    ]);
   });
 
   test.each([
@@ -154,16 +164,19 @@ describe('the live table of several runs', () => {
     },
   );
 
-  test('in a window that has no room for all lines, runs that failed are first, and those that finished last', async () => {
-    const { stderr } = await watch(['order-1', 'b', 'bad', 'c'], { terminalRows: 7 }, ['order-1']);
-    const shown = frames(stderr).filter(([line = '']) => line.includes('2/4 runs'));
-    expect(shown[0]?.slice(2)).toEqual([
-      expect.stringMatching(/^ {2}bad +FAILED /),
-      '    no',
-      expect.stringMatching(/^ {2}b +RUNNING /),
-      '  … 2 more lines',
-    ]);
-  });
+  const [BAD, B] = [expect.stringMatching(/^ {2}bad +FAILED /), expect.stringMatching(/^ {2}b +RUNNING /)];
+  test.each([
+    [8, [expect.stringMatching(/^ {2}order-1 /), B, BAD, '    no', expect.stringMatching(/^ {2}c /)]],
+    [7, [expect.stringMatching(/^ {2}order-1 /), B, BAD, expect.stringMatching(/^ {2}c /)]],
+    [6, [BAD, B, '  … 2 more runs']],
+  ])(
+    'in a window of %i rows, reasons give way to runs, and then those that finished to those that failed',
+    async (terminalRows, lines) => {
+      const { stderr } = await watch(['order-1', 'b', 'bad', 'c'], { terminalRows }, ['order-1']);
+      const shown = frames(stderr).filter(([line = '']) => line.includes('2/4 runs'));
+      expect(shown[0]?.slice(2)).toEqual(lines);
+    },
+  );
 
   test.each(['json', 'jsonl'])(
     'with -o %s, whose lines a live one would erase in part, there is a line for each change instead',
@@ -198,7 +211,7 @@ order-1        FINISHED  4/4    v1                              26s
 `);
     expect(stderr).not.toContain('Finished: run');
     expect(stderr).toMatch(
-      /3 runs: 3 FINISHED; watched for [\d.]+s\nTo print an output: wfr watch 10fa8c1e-\S+79\n\S*$/,
+      /3 runs: 3 FINISHED; watched for [\d.]+s\nTo print an output: wfr watch \S+\n\S*$/,
     );
   });
 
@@ -206,7 +219,7 @@ order-1        FINISHED  4/4    v1                              26s
     const { stderr, exitCode } = await watch([FIRST, 'order-1', '--timeout', '1s'], {}, ['order-1']);
     expect(exitCode).toBe(8);
     expect(stderr).toMatch(
-      /2 runs: 1 FINISHED, 1 RUNNING; watched for [\d.]+s\nTo watch it: .*\nTo print an output: wfr watch order-1\n/,
+      /2 runs: 1 FINISHED, 1 RUNNING; watched for [\d.]+s\nTimed out; 1 of 2 runs may still be running\.\nTo watch it: .*\nTo print an output: wfr watch order-1\n/,
     );
   });
 

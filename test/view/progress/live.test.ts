@@ -163,6 +163,17 @@ describe('live line', () => {
     expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* ~30s left$/.test(text))).toBe(true);
   });
 
+  test('live line: where there is no room for both, has the time left instead of the bar', async () => {
+    const { baseUrl } = await stepping(0);
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      ...{ ...TERMINAL, terminal: 42, clock: new VirtualClock() },
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+    });
+    expect(frames(stderr)).toContainEqual(
+      expect.stringMatching(/^RUNNING {2}2 of 10 steps {2}8s, ~30s left$/),
+    );
+  });
+
   test('live line: keeps the elapsed time and a bar in 40 columns', async () => {
     const { baseUrl } = await stepping(0);
     const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
