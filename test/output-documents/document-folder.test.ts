@@ -287,7 +287,7 @@ describe('--save-documents', () => {
     );
     expect(refused.stderr).toContain('Run run-1 has ended.\n');
     const suggested = ['watch', '--save-documents', join('out', 'run-1'), 'run-1'];
-    expect(refused.stderr.split('\n')).toContain(`To watch it: wfr ${suggested.join(' ')}`);
+    expect(refused.stderr.split('\n')).toContain(`To print its output: wfr ${suggested.join(' ')}`);
     expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
     expect((await watched(output, suggested.slice(1, 3), cwd)).exitCode).toBe(0);
@@ -381,7 +381,7 @@ describe('--save-documents', () => {
         expect(error.resume).toBe(command(`--output ${format} `));
         return;
       }
-      expect(stderr).toContain(`  ${hint}\nRun run-1 has ended.\nTo watch it: ${command('')}\n`);
+      expect(stderr).toContain(`  ${hint}\nRun run-1 has ended.\nTo print its output: ${command('')}\n`);
     },
   );
 
@@ -421,7 +421,7 @@ describe('--save-documents', () => {
       expect(exitCode).toBe(74);
       expect(stderr).toContain('wfr: error: cannot write out/b.txt: file too large (EFBIG)\n');
       expect(readdirSync(join(cwd, 'out'))).toEqual([]);
-      const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
+      const command = /^To print its output: (.*)$/m.exec(stderr)?.[1] ?? 'false';
       expect((await bash(command, env, { cwd })).exitCode).toBe(0);
       expect(readdirSync(join(cwd, 'out'))).toEqual(['a.txt', 'b.txt']);
     },

@@ -63,8 +63,7 @@ In the JSON of --inputs-file, a document is {"$document": "scan.pdf", "type":
 Inputs must match the parameters that the config file declares, if it does; see
 wfr help config.
 
-Examples:
-  wfr run invoice invoice@scan.pdf customer=ACME
+Example:
   gunzip -c scan.pdf.gz | wfr run invoice \\
     'invoice@-;type=application/pdf' customer=ACME
 `,

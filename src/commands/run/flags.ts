@@ -16,8 +16,8 @@ The output is printed as JSON once the run is FINISHED. The exit code tells how
 it ended; see wfr help exit-codes.
 
 With --once, the same command continues after any interruption and triggers no
-second run. If it says that one may exist, look in the service, then add --adopt
-<id>, or --resend-unknown if there is none.
+second run. If it says that one may exist, look in the service, then add
+--adopt <id>, or --resend-unknown if there is none.
 docs/once.md has the rest.
 
 Examples:

@@ -100,10 +100,10 @@ const SHARED_FLAGS = {
     ),
     common(
       '--timeout <duration>',
-      'stop waiting for a run after this long; it continues; 0 polls once (default: no limit)',
+      'stop waiting for a run after this long, such as 20m; 0 polls once (default: no limit)',
     ),
   ],
-  output: () => outputFlags('text, json, jsonl or id'),
+  output: () => outputFlags('text, json, jsonl or id; json has whole runs'),
   outputOfRows: () => outputFlags('text, json, jsonl, csv or id'),
   /** Of commands that print one run. */
   get: () => [common('--get <pointer>', 'print one value of the output, such as /total')],

@@ -58,9 +58,12 @@ export function parseGet(
 export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
   if (segments !== undefined) return { text, segments };
-  throw new UsageError(
-    `--get ${JSON.stringify(text)}: is not a JSON Pointer, such as /total; in a name, write ~1 for / and ~0 for ~`,
-  );
+  const fix =
+    text[0] === '/'
+      ? 'write ~1 for / and ~0 for ~'
+      : // Other programs begin it with these, or separate names with a point.
+        `did you mean ${text.replace(/^[#$]?[./]?|\./g, '/')}?`;
+  throw new UsageError(`--get ${JSON.stringify(text)}: is not a JSON Pointer; ${fix}`);
 }
 
 /** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */

@@ -107,7 +107,7 @@ export function printOutcome(
   }
   if (severalRuns) return;
   if (canResume(outcome)) {
-    const text = state === 'noValue' ? 'To print its output' : 'To watch it';
+    const text = isOver ? 'To print its output' : 'To watch it';
     reporter.continuation({ text, command: watchCommand([id], view) });
   }
   const page = run && settings.pageOf(id);

@@ -119,8 +119,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     const isHeld = flag === '--send-changed' && !has('held');
     return `${goal}, add ${flag}${isHeld ? ', or changed rows are held' : ''}.`;
   });
-  if (isOpen && corrected && !isLimited)
-    added.unshift(`This also sends ${corrected} rows that are corrected.`);
+  if (isOpen && corrected && !isLimited) added.unshift(`Corrected ${corrected} rows are sent, too.`);
   const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(goal, flag));
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]

@@ -80,15 +80,15 @@ async function resolvePastRuns(
   const ids = raw.map((text) => {
     const [, word, workflow] = /^(@last)(?::(.+))?$/s.exec(text) ?? [];
     const wanted = workflow && resolveWorkflowId(workflow, profile).toLowerCase();
-    const isWanted = (run: PastRun) => wanted === undefined || run.workflow.toLowerCase() === wanted;
-    const found = word === undefined ? findByStart(text, known) : [runs.find(isWanted)?.id];
-    const [id = text, ...others] = found;
-    if (others.length > 0) {
-      warnings.push(`${text} is sent as typed: several runs begin with it; see wfr history -o id`);
-      return text;
-    }
-    if (word !== undefined && id === text)
-      problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
+    const isWanted = (run: PastRun) => !wanted || run.workflow.toLowerCase() === wanted;
+    const found = word ? [runs.find(isWanted)?.id] : findByStart(text, known);
+    const isAmbiguous = found.length > 1;
+    const [id = text] = isAmbiguous ? [] : found;
+    const why = isAmbiguous
+      ? 'several runs begin with it; see wfr history -o id'
+      : !word && text.startsWith('@') && '@last is the latest run';
+    if (why) warnings.push(`${text} is sent as typed: ${why}`);
+    if (word && id === text) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
     if (found.length === 0 && findByStart(text, batches).length > 0)
       problems.push(`${text}: is a batch, not a run; wfr results ${text} lists its rows`);
     // The lines of several runs have their ids.

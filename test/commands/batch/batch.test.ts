@@ -346,7 +346,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"d":{"$document":"none.pdf"}}\n{"n":3}\n' });
     const { stderr } = await wfr([...BATCH_ARGS, '--fail-fast', '--concurrency', '1'], { cwd });
     expect(stderr).toContain(
-      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0 --fail-fast --concurrency 1\nThis also sends invalid rows that are corrected.\n',
+      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0 --fail-fast --concurrency 1\nCorrected invalid rows are sent, too.\n',
     );
     expect(triggered).toEqual([]);
   });
@@ -946,9 +946,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     );
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
-    expect(open.stderr).toMatch(
-      /\nTo continue: wfr batch .*\nThis also sends invalid rows that are corrected\.\n/,
-    );
+    expect(open.stderr).toMatch(/\nTo continue: wfr batch .*\nCorrected invalid rows are sent, too\.\n/);
     expect(open.stderr).not.toContain('Once the invalid');
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });

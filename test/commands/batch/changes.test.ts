@@ -401,7 +401,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('may replace a row that is gone; several rows have the same label customer');
+    expect(stderr).toContain('may replace a row that is gone; several rows share label customer');
     expect(sent).toHaveLength(3);
   });
 

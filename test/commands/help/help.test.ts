@@ -197,6 +197,8 @@ describe('wfr: mistakes on the command line', () => {
     ],
     [['help', 'ruun'], 'no help on "ruun"; did you mean run?\n', ''],
     [['help', 'exit-code'], 'no help on "exit-code"; did you mean exit-codes?\n', ''],
+    [['list'], 'list: there is no such command; did you mean history?\n', 'wfr --help'],
+    [['ps', '-a'], 'ps: there is no such command; did you mean history?\n', 'wfr --help'],
     [
       ['cancel', 'x'],
       'cancel: there is no such command; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help\n',

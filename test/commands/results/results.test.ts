@@ -344,6 +344,9 @@ test('results: of a table, the error names the results file beside it', async ()
     exitCode: 2,
     stderr: expect.stringContaining('\n  See: wfr results out.csv.w.results.jsonl\n'),
   });
+  // A command is copied whole.
+  const { stderr } = await runCli(['results', 'out.csv'], { cwd, terminal: 40, env: { NO_COLOR: '1' } });
+  expect(stderr).toMatch(/\n {2}See:\n {4}wfr results out\.csv\.w\.results\.jsonl\n/);
 });
 
 test.each([[['-o', 'csv']], [['--get', '/a']]])(

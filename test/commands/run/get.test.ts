@@ -151,10 +151,12 @@ describe('--get', () => {
   });
 
   test.each([
-    [['--get', 'total'], '--get "total": is not a JSON Pointer'],
+    [['--get', 'total'], '--get "total": is not a JSON Pointer; did you mean /total?\n'],
+    [['--get', '.a.b'], '; did you mean /a/b?\n'],
+    [['--get', '$.a'], '; did you mean /a?\n'],
     [['--get', '/a~2'], '--get "/a~2": is not a JSON Pointer'],
-    [['--get', '/a~'], '--get "/a~": is not a JSON Pointer'],
-    [['--get', '#/a'], '--get "#/a": is not a JSON Pointer'],
+    [['--get', '/a~'], '--get "/a~": is not a JSON Pointer; write ~1 for / and ~0 for ~\n'],
+    [['--get', '#/a'], '--get "#/a": is not a JSON Pointer; did you mean /a?\n'],
     [['--get', '/a', '-o', 'jsonl'], '--get and --output jsonl exclude each other'],
     [['--get', '/a', '-o', 'id'], '--get and --output id exclude each other'],
   ])('run, watch, status: %j exits 2 before anything is sent', async (args, message) => {
@@ -235,7 +237,7 @@ describe('--get', () => {
       { cwd },
     );
     expect({ stdout, exitCode }).toEqual({ stdout: '1\n', exitCode: 74 });
-    expect(stderr).toContain('Run run-1 has ended.\n');
+    expect(stderr).toContain('Run run-1 has ended.\nTo print its output: wfr watch ');
   });
 
   test('run: control characters of a string are escaped, with a warning; other text is unchanged', async () => {
