@@ -104,7 +104,7 @@ export class UsageError extends WfrError {
   }
 }
 
-/** Throws UsageError with all problems, if there are any. What is empty or undefined is none. */
+/** Throws UsageError with all problems, if there are any. What is false, empty or undefined is none. */
 export function throwProblems(problems: readonly (string | false | undefined)[], hint?: string): void {
   const found = problems.flatMap((problem) => problem || []);
   if (found.length > 0) throw new UsageError(found, hint);

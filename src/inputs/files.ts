@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, rewordInputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -162,7 +162,9 @@ async function openFile(
 async function findSimilarFile(path: string): Promise<string | undefined> {
   const names = await promises.readdir(dirname(path)).catch(() => []);
   const nearest = findNearest(basename(path), names) ?? '';
-  return (await isFile(join(dirname(path), nearest))) ? nearest : undefined;
+  // Names that differ in all but their extension are other names.
+  const isSimilar = findNearest(parse(path).name, [parse(nearest).name]) !== undefined;
+  return isSimilar && (await isFile(join(dirname(path), nearest))) ? nearest : undefined;
 }
 
 /** Says what paths are relative to, unless it is the working folder. */

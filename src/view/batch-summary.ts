@@ -38,12 +38,10 @@ export interface BatchSummary {
 const MAX_REASONS = 10;
 /** Characters of a message that are shown. */
 const MAX_MESSAGE = 400;
-/** Rows of a reason that are listed; more of those that need a decision. */
-const MAX_ROWS = 10;
-const MAX_DECISIONS = 19;
-/** Rows of a reason that have a line each. */
-const MAX_NAMED = 5;
-const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
+/** Columns before the rows that are listed, and behind them. */
+const INDENT = 7;
+/** A space at which no line is wrapped. */
+const NO_BREAK = '\u00a0';
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
@@ -60,7 +58,8 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
     ...(reasons.length > 0 && notes.length + next.length > 0 ? [''] : []),
     ...notes.map(sanitizeLine),
   ];
-  return [...wrapLines(lines, width), ...next.flatMap((step) => stepLines(step, style, width))];
+  const wrapped = wrapLines(lines, width).map((line) => line.replaceAll(NO_BREAK, ' '));
+  return [...wrapped, ...next.flatMap((step) => stepLines(step, style, width))];
 }
 
 /** Rows that are gone are no rows of the table. */
@@ -79,22 +78,21 @@ function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): strin
 function reasonLines({ state, rows, ...reason }: StateReason, style: Style, width: number): string[] {
   const [head, text] = reasonTexts({ ...reason, word: wordOf(state) }, style);
   const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
-  return [`  ${head}: ${shown}`, ...rowLines(rows, reason.count, NEEDS_DECISION.includes(state), width)];
+  const listed = listRows(rows, reason.count, width);
+  // As the live line has it.
+  return reason.count === 1 ? [`  ${head}, ${listed}: ${shown}`] : [`  ${head}: ${shown}`, `    ${listed}`];
 }
 
-/** Lists rows such as `rows.csv:2-5, 7 (ACME)`; where names would be wrapped, each on a line. */
-function rowLines(rows: readonly string[], count: number, isDecision: boolean, width: number): string[] {
+/** Lists rows, such as `rows.csv:2-5, 7 (ACME)`; where lines are wrapped, names that fit one stay whole. */
+function listRows(rows: readonly string[], count: number, width: number): string {
   // A table that all of them have is not repeated.
   const table = commonTable(rows);
   const labels = rows.map((label) => sanitize(label.slice(table.length)));
-  const max = isDecision ? MAX_DECISIONS : MAX_ROWS;
-  const known = labels.slice(0, count === max + 1 ? count : max);
-  const items = table === '' ? known : joinNumbers(known);
-  const start = `    ${sanitize(table)}`;
-  const line = start + listFirst(items, items.length, items.length + count - known.length);
-  const areNumbers = items.every((item) => /^[\d-]+$/.test(item));
-  if (width === 0 || line.length <= width || areNumbers) return [line];
-  return `${start}${listFirst(labels, isDecision ? max : MAX_NAMED, count, '\n    ')}`.split('\n');
+  const items = table === '' ? labels : joinNumbers(labels);
+  const whole = [sanitize(table) + items[0], ...items.slice(1)].map((item) =>
+    item.length < width - INDENT ? item.replaceAll(' ', NO_BREAK) : item,
+  );
+  return listFirst(whole, whole.length, whole.length + count - rows.length);
 }
 
 /** Joins the numbers that follow each other: `2-4` for `2`, `3`, `4`. */

@@ -203,7 +203,7 @@ describe('batch: an accepted row that is resumed', () => {
     expect(exitCode).toBe(7);
     expect(stderr).toContain('run-1  the run could not be read; the service rejected the request (400)');
     expect(stderr).toContain(
-      '\n  1 running: the run could not be read; the service rejected the request (400); words for 400\n    rows.jsonl:1\n',
+      '\n  1 running, rows.jsonl:1: the run could not be read; the service rejected the request (400); words for 400\n',
     );
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);

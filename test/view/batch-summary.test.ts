@@ -20,9 +20,8 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
   expect(formatBatchSummary(summary, { ...style, bold: style.error }, 40)).toEqual([
     '3 rows: <3 failed>',
     '  <3 failed>: no',
-    '    mixed.csv:18 (Customer 17)',
-    '    19 (Customer 18)',
-    '    20 (Customer 19)',
+    '    mixed.csv:18 (Customer 17),',
+    '      19 (Customer 18), 20 (Customer 19)',
     '',
     'To continue:',
     '  <wfr batch w --rows mixed.csv --retry-failed>',
@@ -50,23 +49,18 @@ test.each([
   expect(formatBatchSummary({ ...summary, reasons: [reason] }, PLAIN, 0).at(-1)).toBe(`    ${listed}`);
 });
 
-test.each([
-  ['failed', 6, 6],
-  ['failed', 30, 5],
-  ['unknown', 30, 19],
-] as const)(
-  'closing block: of %s rows with names, %i in all, %i have a line where one line is too short',
-  (state, count, listed) => {
-    const name = (index: number) => `a.csv:${index + 2} (Customer)`;
-    const rows = Array.from({ length: Math.min(count, 20) }, (_, index) => name(index));
-    const reason = { state, code: undefined, count, step: '', message: 'no', rows };
-    const summary = { counts: [[state, count]] as const, isRead: true, notes: [], next: [] };
-    const [, , first, ...others] = formatBatchSummary({ ...summary, reasons: [reason] }, PLAIN, 40);
-    expect(first).toBe('    a.csv:2 (Customer)');
-    expect(others[0]).toBe('    3 (Customer)');
-    expect(others.length).toBe(listed - 1 + Number(count > listed));
-    expect(others.at(-1)).toBe(
-      count > listed ? `    and ${count - listed} more` : `    ${count + 1} (Customer)`,
-    );
-  },
-);
+test('closing block: names of rows are wrapped only where they are longer than a line, and 20 are listed', () => {
+  const name = (row: number, text: string) => `a.csv:${row} (${text})`;
+  const long = 'a name of several words that is longer than a line';
+  const rows = [name(2, 'Müller GmbH'), name(3, 'Smith & Sons'), name(4, long)];
+  const others = Array.from({ length: 17 }, (_, index) => `a.csv:${index + 5}`);
+  const reason = { state: 'failed' as const, code: undefined, count: 30, step: '', message: 'no' };
+  const summary = { counts: [['failed', 30]] as const, isRead: true, notes: [], next: [] };
+  const reasons = [{ ...reason, rows: [...rows, ...others] }];
+  expect(formatBatchSummary({ ...summary, reasons }, PLAIN, 40).slice(2)).toEqual([
+    '    a.csv:2 (Müller GmbH),',
+    '      3 (Smith & Sons), 4 (a name of',
+    '      several words that is longer than',
+    '      a line), 5-21 and 10 more',
+  ]);
+});

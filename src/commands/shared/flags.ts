@@ -100,7 +100,7 @@ const SHARED_FLAGS = {
     ),
     common(
       '--timeout <duration>',
-      'stop waiting for a run after this long, such as 20m; 0 polls once (default: no limit)',
+      'stop waiting after this long, such as 20m; runs continue; 0 polls once (default: no limit)',
     ),
   ],
   output: () => outputFlags('text, json, jsonl or id; json has whole runs'),

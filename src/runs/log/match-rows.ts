@@ -201,8 +201,8 @@ export function matchRows(
     const placesOfGone = new Set([...gone].map(placesAtCompleted.get));
     const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
     const heldKeys = new Set(recordedAsHeld.map(keys.get));
-    const isAmbiguous = places !== options.places;
-    const doubt = MAY_BE_CHANGED + (isAmbiguous ? `several rows share ${options.places}` : NEEDS_LABEL);
+    const { places: label } = options;
+    const doubt = MAY_BE_CHANGED + (label ? `${label} is new or not unique` : NEEDS_LABEL);
     for (const [at, key] of found.keys.entries()) {
       const mayBeChanged = hasPlaces ? isOfGone(found.places.get(at)) : gone.size > 0;
       if (!mayBeChanged || !isNew(at)) continue;

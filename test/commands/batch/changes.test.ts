@@ -92,9 +92,7 @@ test('batch --label: rows that were named by another column are told apart by th
   write('customer,id\nACME Ltd,1\nNord,2\n');
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
-  expect(stderr).toContain(
-    ': may replace a row that is gone; --label with a unique column tells changed rows from new ones',
-  );
+  expect(stderr).toContain(': may replace a row that is gone; label id is new or not unique');
   expect(sent).toHaveLength(2);
 });
 
@@ -333,10 +331,10 @@ describe('batch --rows: tables that change', () => {
   test('batch: a failed row that has moved is named by its new line', async () => {
     const { run, write, state } = await prepareTable(table('A,1'));
     state.answerOf = () => 'fail';
-    expect((await run()).stderr).toContain('failed at step S: m\n    rows.csv:2\n');
+    expect((await run()).stderr).toContain('failed at step S, rows.csv:2: m\n');
     write(table('X,0', 'A,1'));
     state.answerOf = () => 'finish';
-    expect((await run()).stderr).toContain('failed at step S: m\n    rows.csv:3 (row 2)\n');
+    expect((await run()).stderr).toContain('failed at step S, rows.csv:3 (row 2): m\n');
   });
 
   test('batch --limit: rows that are gone are none of those that wait', async () => {
@@ -401,7 +399,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('may replace a row that is gone; several rows share label customer');
+    expect(stderr).toContain('may replace a row that is gone; label customer is new or not unique');
     expect(sent).toHaveLength(3);
   });
 
@@ -591,7 +589,7 @@ describe('batch: settling rows', () => {
     for (let time = 0; time < 2; time++) {
       const settled = await run('--adopt', '2=none', '--adopt', '3=none');
       expect(settled.stderr).toContain('1 finished, 1 failed, 1 waiting');
-      expect(settled.stderr).toContain('failed at step S: m\n    rows.csv:3\n');
+      expect(settled.stderr).toContain('failed at step S, rows.csv:3: m\n');
       expect(settled.exitCode).toBe(8);
       expect((await wfr(['results', 'out.jsonl'], { cwd })).exitCode).toBe(8);
     }

@@ -116,7 +116,7 @@ describe('batch: resuming from a results file', () => {
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('3 rows: 2 finished, 1 unknown; took ');
-    expect(first.stderr).toContain('  1 unknown: the connection to ');
+    expect(first.stderr).toContain('  1 unknown, rows.jsonl:2: the connection to ');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent', 'unknown']);
     isFailing = false;
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
@@ -137,7 +137,7 @@ describe('batch: resuming from a results file', () => {
     const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(3);
-    expect(first.stderr).toMatch(/1 failed at step Read: m\n {4}rows\.jsonl:2\n/);
+    expect(first.stderr).toMatch(/1 failed at step Read, rows\.jsonl:2: m\n/);
     expect(posts()).toHaveLength(2);
     isAccepting = true;
     writeFileSync(join(cwd, 'later.pdf'), 'x');
@@ -445,7 +445,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const first = await wfr(BATCH_ARGS, { cwd });
     expect(first.exitCode).toBe(3);
     expect(first.stderr).toContain(
-      '2 rows: 1 finished, 1 invalid; took 4s\n  1 invalid: not JSON: unexpected end at character 6\n    rows.jsonl:2\n',
+      '2 rows: 1 finished, 1 invalid; took 4s\n  1 invalid, rows.jsonl:2: not JSON: unexpected end at character 6\n',
     );
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);

@@ -86,7 +86,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     expect(clock.monotonic()).toBeLessThan(120_000);
     expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
     expect(stderr).toContain('2 rows: 1 finished, 1 lost; ');
-    expect(stderr).toMatch(/^ {2}1 lost: .*\n {4}rows\.jsonl:1 \(run-1-1\)$/m);
+    expect(stderr).toMatch(/^ {2}1 lost, rows\.jsonl:1 \(run-1-1\): /m);
     expect(stderr).toMatch(/base URL and the service\.\nTo run unchanged lost rows: .* --retry-failed\n/);
     expect(triggered).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const before = requests.length;
     const { exitCode, stderr } = await run('--resend-unknown');
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('  1 lost: ');
+    expect(stderr).toContain('  1 lost, ');
     expect(requests).toHaveLength(before);
     expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost']);
   });
@@ -185,7 +185,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('22 rows: 1 finished, 21 lost; ');
-    expect(stderr).toContain('19 (run-19-19) and 2 more\n');
+    expect(stderr).toContain('20 (run-20-20) and 1 more\n');
     expect(triggered).toHaveLength(22);
   });
 
@@ -194,7 +194,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     await run();
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...REPORT_FILES], { cwd });
     expect(exitCode).toBe(7);
-    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost; began 20.*\n {2}1 lost: /);
+    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost; began 20.*\n {2}1 lost, /);
     const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
     expect(JSON.parse(read('r.json')).runs[0]).toMatchObject({ row: 1, id: 'run-1-1', exitCode: 7 });
     for (const name of ['r.xml', 'r.md', 'r.html', 'r.json'])

@@ -218,7 +218,7 @@ test('results: the unknown run of a file of --once has no number, as --adopt tak
   const lines = '{"event":"intent","row":1,"label":"w"}\n{"event":"sent","row":1}\n';
   const cwd = folderWith({ 'my.once': header + lines });
   const { stdout } = await runCli(['results', 'my.once'], { cwd });
-  expect(stdout).toContain('\n  1 unknown: the request was sent, and no response is recorded\n    w\n');
+  expect(stdout).toContain('\n  1 unknown, w: the request was sent, and no response is recorded\n');
   expect(stdout).toContain('--adopt <id>');
 });
 
@@ -368,7 +368,7 @@ test('results: before ids on a terminal, the summary has the reasons, which ids 
   const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
   const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
   const { stderr } = await runCli(['results', 'out.jsonl', '-o', 'id'], { cwd, stdoutTerminal: 80 });
-  expect(stderr).toContain('1 row: 1 rejected\n  1 rejected: no\n    row 1\n');
+  expect(stderr).toContain('1 row: 1 rejected\n  1 rejected, row 1: no\n');
 });
 
 test('results: warnings fit the window', async () => {
@@ -390,11 +390,9 @@ test('results: the summary is colored and fits the window on a terminal, and is 
   const plain = await runCli(['results', 'out.jsonl'], { cwd, env });
   expect(plain).toMatchObject({
     exitCode: 5,
-    stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected: ${reason}\n    row 1\n`),
+    stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected, row 1: ${reason}\n`),
   });
   const shown = await runCli(['results', 'out.jsonl'], { cwd, env, terminal: 40, stdoutTerminal: 40 });
   expect(shown.stdout).toContain('1 row: \u001b[33m1 rejected\u001b[39m\n');
-  expect(shown.stdout).toMatch(
-    /rejected\u001b\[39m: a reason that is longer\n {4}than forty .*\n {4}row 1\n/,
-  );
+  expect(shown.stdout).toMatch(/rejected\u001b\[39m, row 1: a reason that is\n {4}longer than forty /);
 });
