@@ -24,16 +24,10 @@ export function formatCount(count: number): string {
 }
 
 /** Returns `a, b and 1,204 more`; a single further item is named instead of counted. */
-export function listFirst(
-  items: readonly string[],
-  max: number,
-  count = items.length,
-  separator = ', ',
-): string {
+export function listFirst(items: readonly string[], max: number, count = items.length): string {
   const shown = items.slice(0, count === max + 1 ? count : max);
   const more = count - shown.length;
-  const rest = more > 0 ? `${separator.replace(',', '')}and ${formatCount(more)} more` : '';
-  return shown.join(separator) + rest;
+  return shown.join(', ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
 }
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
