@@ -493,6 +493,8 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@latin.txt', 'x@latin.txt: no such file (ENOENT); did you mean latin1.txt?\n'],
     ['x@=../Folder.pfd/y', 'x@=../Folder.pfd/y: no such file (ENOENT)\n'],
     ['x@folder.pd', 'x@folder.pd: no such file (ENOENT)\n'],
+    // Only its extension is that of other.pdf.
+    ['x@folder.pdf/ohhhh.pdf', 'x@folder.pdf/ohhhh.pdf: no such file (ENOENT)\n'],
     ['x@:=./folder.pdf/x.', 'x@:=./folder.pdf/x.: no such file (ENOENT)\n'],
     [
       'x@folder.pdf/other.pdg',

@@ -157,6 +157,8 @@ describe('results', () => {
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
+    const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
+    expect(saved.stdout).toBe(line);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:10.000Z">2026-05-06 07:08:10 UTC</time>, last change 24s later;',
     );
