@@ -5,7 +5,7 @@ import type { PastRun } from '../../history/history.js';
 import { stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
-import { compactJson } from '../../text/json/format-json.js';
+import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
@@ -103,28 +103,39 @@ async function show(
   return { ...withRunTimes(outcome, service), state };
 }
 
-/** Characters of an output that a summary has where the width of a line is not limited, and where it is very small. */
+/** Characters of a line of an output in a summary where its width is not limited, and where a window is very small. */
 const PREVIEW_LENGTH = 60;
 const MIN_PREVIEW = 20;
+/** Lines of an output in a summary. */
+const MAX_LINES = 15;
 
-/** Prints all that is known of a run, with the beginning of its output on one line, and how to see more. */
+/** Prints all that is known of a run, with the beginning of its output, and how to see more. */
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
-  const room = layout.width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, layout.width - LABEL_WIDTH);
-  const json = joinChunks(run.status === 'FINISHED' ? compactJson(outputOf(run)) : [], 2 * room).trimEnd();
-  const characters = [...json];
-  const isCut = characters.length > room;
+  const [output, isCut] = run.status === 'FINISHED' ? beginningOf(outputOf(run), layout.width) : [];
   const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
     duration: durationText(past),
     label: past?.label,
     workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
-    output: isCut ? `${characters.slice(0, room - 1).join('')}…` : json || undefined,
+    output,
     page: plan.settings.pageOf(run.id),
   };
   await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
   // A script that asks again and again needs no advice.
   const text = isCut ? 'To print the whole output' : !hasEnded(run) && reporter.live && 'To watch it';
   if (text) reporter.continuation({ text, command: watchCommand([run.id], plan) }, { isDim: true });
+}
+
+/** Returns the beginning of an output, and whether that is not all: one line, or several where it is longer than the window. */
+function beginningOf(output: Uint8Array, width: number): [text: string, isCut: boolean] {
+  const room = width === 0 ? PREVIEW_LENGTH : Math.max(MIN_PREVIEW, width - LABEL_WIDTH);
+  const textOf = (layOut: typeof formatJson) => joinChunks(layOut(output), MAX_LINES * room).trimEnd();
+  const line = textOf(compactJson);
+  const whole = width > 0 && line.length > room ? textOf(formatJson) : line;
+  const lines = whole.replace(new RegExp(`^(.{${room - 1}}).{2,}`, 'gmu'), '$1…').split('\n');
+  if (lines.length > MAX_LINES) lines.splice(MAX_LINES - 1, lines.length, '…');
+  const text = lines.join('\n');
+  return [text, text !== whole];
 }

@@ -53,7 +53,19 @@ describe('status', () => {
     const whole = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: short.baseUrl } });
     expect([whole.stdout, whole.stderr]).toEqual([expect.stringContaining('output     {"total":1}\n'), '']);
     const wide = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 120 });
-    expect(/^output +(.*)$/m.exec(wide.stdout)?.[1]).toHaveLength(109);
+    const shown = wide.stdout.slice(wide.stdout.indexOf('output ')).split('\n').slice(0, -1);
+    expect(shown.map((line) => line.slice(11))).toEqual([
+      '{',
+      '  "total": 12.5,',
+      '  "lines": [',
+      ...Array.from({ length: 11 }, (_, line) => `    "line ${line} \\u001b[2J",`),
+      '…',
+    ]);
+    const { stdout: fitting } = await runCli(['status', 'run-1'], {
+      env: { WFR_BASE_URL: short.baseUrl },
+      stdoutTerminal: 40,
+    });
+    expect(fitting).toContain('output     {"total":1}\n');
   });
 
   test('status: on a terminal, a run that has not ended is followed by the command that watches it', async () => {
@@ -107,7 +119,7 @@ describe('status', () => {
   });
 
   test.each([40, 80])(
-    'status: in a window of %i columns, the beginning of an output is one line',
+    'status: in a window of %i columns, a long value of an output is cut at its end',
     async (columns) => {
       const output = { text: 'long '.repeat(40) };
       const { baseUrl } = await scriptedService((_request, reply) =>
@@ -115,8 +127,8 @@ describe('status', () => {
       );
       const env = { WFR_BASE_URL: baseUrl, NO_COLOR: '1' };
       const { stdout } = await runCli(['status', 'run-1'], { env, stdoutTerminal: columns });
-      const line = stdout.split('\n').find((one) => one.startsWith('output '));
-      expect(line).toMatch(/^output {5}\{"text":"long .*…$/);
+      const [, line = ''] = /^output {5}\{\n(.*)\n {11}\}$/m.exec(stdout) ?? [];
+      expect(line).toMatch(/^ {13}"text": "long .*…$/);
       expect(line).toHaveLength(columns);
     },
   );
