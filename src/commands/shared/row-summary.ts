@@ -100,15 +100,13 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
   const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
-  const too = base ? ', too' : '';
   /** What each flag is for, beside the rows of the command. */
   const further = Object.entries({
     '--send-changed': has('held')
-      ? `To run held${corrected && ' and corrected'} rows${too}`
-      : has('failed') && !isOnce && !isOpen && `If failed rows are corrected${too}`,
+      ? `run held${corrected && ' and corrected'} rows`
+      : has('failed') && !isOnce && !isOpen && 'run corrected failed rows',
     // Rows that are open may still fail: all of them are for the command after that.
-    '--retry-failed':
-      (!isContinued || has('rejected')) && retried && `To run unchanged ${retried} rows${too}`,
+    '--retry-failed': (!isContinued || has('rejected')) && retried && `run ${retried} rows again as they are`,
   }).flatMap(([flag, goal]) => (goal ? [[goal, flag] as const] : []));
   const step: DescribeStep = (goal, flag, more = []) => {
     const text = `${goal}, ${flag === '' ? again : `add ${flag} to ${same}`}.`;
@@ -117,10 +115,10 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   };
   const added = further.map(([goal, flag]) => {
     const isHeld = flag === '--send-changed' && !has('held');
-    return `${goal}, add ${flag}${isHeld ? ', or changed rows are held' : ''}.`;
+    return `Add ${flag} to ${goal}${isHeld ? ', too; else they are held' : ''}.`;
   });
   if (isOpen && corrected && !isLimited) added.unshift(`Corrected ${corrected} rows are sent, too.`);
-  const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(goal, flag));
+  const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(`To ${goal}`, flag));
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]
     : [

@@ -674,9 +674,9 @@ describe('batch: stopping', () => {
         // No row can be corrected.
         404: ['Once the service knows the workflow: wfr batch .* --retry-failed'],
         401: ['To continue: wfr batch .*'],
-        422: ['To continue: wfr batch .*', 'To run unchanged rejected rows, too, add --retry-failed.'],
+        422: ['To continue: wfr batch .*', 'Add --retry-failed to run rejected rows again as they are.'],
       }[status];
-      const commands = stderr.split('\n').filter((line) => /: wfr batch |, add --/.test(line));
+      const commands = stderr.split('\n').filter((line) => /: wfr batch |^Add --/.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; began 20.*$`, 'm'));
@@ -769,8 +769,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-If failed rows are corrected, too, add --send-changed, or changed rows are held.
-To run unchanged failed and rejected rows, too, add --retry-failed.
+Add --send-changed to run corrected failed rows, too; else they are held.
+Add --retry-failed to run failed and rejected rows again as they are.
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -985,13 +985,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-If failed rows are corrected, too, add --send-changed, or changed rows are held.
-To run unchanged failed and rejected rows, too, add --retry-failed.
+Add --send-changed to run corrected failed rows, too; else they are held.
+Add --retry-failed to run failed and rejected rows again as they are.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-If failed rows are corrected, too, add --send-changed, or changed rows are held.
-To run unchanged failed and rejected rows, too, add --retry-failed.
+Add --send-changed to run corrected failed rows, too; else they are held.
+Add --retry-failed to run failed and rejected rows again as they are.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
@@ -1188,6 +1188,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run unchanged rejected rows, too, add\n  --retry-failed.\n",
+    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nAdd --retry-failed to run rejected rows\n  again as they are.\n",
   );
 });

@@ -92,7 +92,7 @@ test('batch --label: rows that were named by another column are told apart by th
   write('customer,id\nACME Ltd,1\nNord,2\n');
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
-  expect(stderr).toContain(': may replace a row that is gone; label id is new or not unique');
+  expect(stderr).toContain(': may be a sent row that has changed; label id is new or not unique');
   expect(sent).toHaveLength(2);
 });
 
@@ -360,7 +360,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,3'));
     const held = await run();
     expect(held.exitCode).toBe(3);
-    expect(held.stderr).toContain('may replace a row that is gone');
+    expect(held.stderr).toContain('may be a sent row that has changed');
     expect(held.stderr).toContain('--label');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
@@ -377,7 +377,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
     expect((await run()).stderr).toContain(
-      '\n  3 held: may replace a row that is gone; --label with a unique column tells changed rows from new ones\n    rows.csv:3-5\n',
+      '\n  3 held: may be a sent row that has changed; --label with a unique column tells changed rows from new ones\n    rows.csv:3-5\n',
     );
   });
 
@@ -399,7 +399,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('may replace a row that is gone; label customer is new or not unique');
+    expect(stderr).toContain('may be a sent row that has changed; label customer is new or not unique');
     expect(sent).toHaveLength(3);
   });
 

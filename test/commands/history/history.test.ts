@@ -240,7 +240,7 @@ describe('history: recording and listing runs', () => {
     expect(await nextOf('a.jsonl')).toBe(`To continue: ${command} a.jsonl ${args.join(' ')}`);
     expect(await nextOf('a.jsonl', join(cwd, 'other'))).toContain(`To continue: cd ${cwd} && ${command}`);
     await batch('--results', 'b.jsonl');
-    expect(await nextOf('b.jsonl')).toBe(`To run unchanged failed rows: ${command} b.jsonl --retry-failed`);
+    expect(await nextOf('b.jsonl')).toBe(`To run failed rows again as they are: ${command} b.jsonl --retry-failed`);
     renameSync(join(cwd, 'b.jsonl'), join(cwd, 'c.jsonl'));
     copyFileSync(join(cwd, 'a.jsonl'), join(cwd, 'b.jsonl'));
     for (const file of ['b.jsonl', 'c.jsonl']) {

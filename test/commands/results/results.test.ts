@@ -258,7 +258,7 @@ test.each([
     });
     const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
     expect(stdout.split('\n\n')[1]).toMatch(new RegExp(`^${next} `));
-    expect(stdout.includes('unchanged rejected rows')).toBe(!next.includes('workflow'));
+    expect(stdout.includes('rejected rows again as they are')).toBe(!next.includes('workflow'));
   },
 );
 
@@ -360,7 +360,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nTo run unchanged rejected rows, too, add --retry-failed\.\n$/,
+      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nAdd --retry-failed to run rejected rows again as they are\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },
