@@ -42,6 +42,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  /** How often a table or folder was read to know its rows. */
+  let readings = 0;
   const read = files.map((file): FileFacts => ({ ...file, rows: 0 }));
   for (const facts of read) {
     const { path, name } = facts;
@@ -49,6 +51,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
       if (event.event === 'present') {
+        readings++;
         facts.present = event.rows;
         // Until the command has ended. Of several shards, each has its rows alone.
         if (facts.header?.shard === '1/1') {
@@ -107,6 +110,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     isLimited: ends.some(isLimitedBy),
     /** The number of rows of the table; undefined if no file has it. */
     total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
+    /** Whether each file is of one command. */
+    isOfOneCommand: readings <= files.length,
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },

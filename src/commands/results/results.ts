@@ -232,7 +232,7 @@ function summaryOf(
   command: SummaryFacts['command'],
   writer: Owner | undefined,
 ) {
-  const { rows, total, missing, period, header, isLimited } = joined;
+  const { rows, total, missing, period, header, isLimited, isOfOneCommand } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -252,10 +252,10 @@ function summaryOf(
   const summary = writer ? { ...all, next: [] } : all;
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
-  return {
-    ...summary,
-    fact: `began ${formatUtc(startedAt)}, last change ${formatElapsed(durationMs)} later`,
-  };
+  const time = formatElapsed(durationMs);
+  // The time between two commands is none that the rows took.
+  const length = isOfOneCommand ? `took ${time}` : `last change ${time} later`;
+  return { ...summary, fact: `began ${formatUtc(startedAt)}, ${length}` };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

@@ -105,7 +105,7 @@ async function withAdvice({ code, facts }: WfrError, id: string, { history, serv
   const { href } = service.baseUrl;
   const services = await history.servicesOf(id);
   const known = services?.length ? 'lists yours' : 'has no run with it';
-  const aboutId = services ? ` (wfr history ${known}; @last is the latest)` : '';
+  const aboutId = services ? ` (wfr history ${known})` : '';
   const elsewhere = services?.includes(href) ? undefined : services?.[0];
   const hint = elsewhere
     ? `Triggered at another service: ${elsewhere}`

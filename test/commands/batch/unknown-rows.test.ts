@@ -87,7 +87,9 @@ describe('batch: a row whose run the service no longer knows', () => {
     expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
     expect(stderr).toContain('2 rows: 1 finished, 1 lost; ');
     expect(stderr).toMatch(/^ {2}1 lost, rows\.jsonl:1 \(run-1-1\): /m);
-    expect(stderr).toMatch(/base URL and the service\.\nTo run lost rows again as they are: .* --retry-failed\n/);
+    expect(stderr).toMatch(
+      /base URL and the service\.\nTo run lost rows again as they are: .* --retry-failed\n/,
+    );
     expect(triggered).toEqual([]);
   });
 

@@ -240,7 +240,9 @@ describe('history: recording and listing runs', () => {
     expect(await nextOf('a.jsonl')).toBe(`To continue: ${command} a.jsonl ${args.join(' ')}`);
     expect(await nextOf('a.jsonl', join(cwd, 'other'))).toContain(`To continue: cd ${cwd} && ${command}`);
     await batch('--results', 'b.jsonl');
-    expect(await nextOf('b.jsonl')).toBe(`To run failed rows again as they are: ${command} b.jsonl --retry-failed`);
+    expect(await nextOf('b.jsonl')).toBe(
+      `To run failed rows again as they are: ${command} b.jsonl --retry-failed`,
+    );
     renameSync(join(cwd, 'b.jsonl'), join(cwd, 'c.jsonl'));
     copyFileSync(join(cwd, 'a.jsonl'), join(cwd, 'b.jsonl'));
     for (const file of ['b.jsonl', 'c.jsonl']) {
@@ -780,7 +782,7 @@ describe('history: @last', () => {
       [
         'wfr: error: the service has no run nope (404)',
         '| none',
-        `  Check the id (wfr history has no run with it; @last is the latest), and the base URL: ${service.baseUrl}/`,
+        `  Check the id (wfr history has no run with it), and the base URL: ${service.baseUrl}/`,
         `wfr: error: the service has none of these runs (404): ${ids.join(' ')}`,
         `  Triggered at another service: ${env.WFR_BASE_URL}`,
         '',
@@ -806,11 +808,11 @@ describe('history: @last', () => {
       writeFileSync(file, `${JSON.stringify(here)}\n`, { flag: 'a' });
       const lost = await runCli([command, 'run-8'], { env: elsewhere });
       expect(lost.stderr).toContain(
-        `  Check the id (wfr history lists yours; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
+        `  Check the id (wfr history lists yours), and the base URL: ${service.baseUrl}/\n`,
       );
       const unknown = await runCli([command, 'run-9'], { env: elsewhere });
       expect(unknown.stderr).toContain(
-        `  Check the id (wfr history has no run with it; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
+        `  Check the id (wfr history has no run with it), and the base URL: ${service.baseUrl}/\n`,
       );
     },
   );

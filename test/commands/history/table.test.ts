@@ -589,7 +589,7 @@ describe('the beginning of a run id', () => {
       expect(exitCode).toBe(5);
       expect(stderr).toContain(
         `wfr: error: the service has no run ${id} (404)\n` +
-          `  Check the id (${known}; @last is the latest), and the base URL: ${service.baseUrl}/\n`,
+          `  Check the id (${known}), and the base URL: ${service.baseUrl}/\n`,
       );
     }
   });

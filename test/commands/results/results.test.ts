@@ -153,7 +153,7 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished; began 2026-05-06 07:08:10 UTC, last change 24s later\n';
+    const line = '2 rows: 2 finished; began 2026-05-06 07:08:10 UTC, took 24s\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
@@ -170,7 +170,11 @@ describe('results', () => {
     ]);
     expect(junit).toContain('<system-out>t.csv:2: run run-1\nt.csv:3: run run-2\n</system-out>');
     const file = join(cwd, 'out.jsonl');
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01'));
+    const continued = `${JSON.stringify({ event: 'present', rows: [[1, 2]] })}\n{"event":"table","rows":2}\n`;
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01') + continued,
+    );
     const later = await wfr(['results', 'out.jsonl'], { cwd });
     expect(later.stdout).toContain('; began 2026-05-06 07:08:10 UTC, last change 16h 51m later\n');
   });

@@ -299,7 +299,7 @@ describe('status', () => {
         'a         RUNNING    1/4    v1    now',
         '5b1f0c3e  not found',
         `wfr: error: the service has none of these runs (404): typo ${unknown}`,
-        `  Check the id (wfr history has no run with it; @last is the latest), and the base URL: ${baseUrl}/`,
+        `  Check the id (wfr history has no run with it), and the base URL: ${baseUrl}/`,
         '',
       ].join('\n'),
     );
