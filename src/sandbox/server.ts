@@ -68,11 +68,12 @@ export async function startSandbox(options: SandboxOptions) {
   };
 }
 
-/** Rejects a request with this status and message. */
+/** Rejects a request with this status and message; `detail` is what the log says behind the path. */
 class Rejection extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly detail = '',
   ) {
     super(message);
   }
@@ -85,8 +86,8 @@ async function respond(
   runs: Runs,
 ): Promise<void> {
   const { status, body, detail } = await handle(request, options, runs).catch((error: Error) => {
-    const status = error instanceof Rejection ? error.status : 500;
-    return { status, body: { error: { message: error.message } }, detail: `\n${error.message}` };
+    const { status, detail } = error instanceof Rejection ? error : { status: 500, detail: '' };
+    return { status, body: { error: { message: error.message } }, detail: `${detail}\n${error.message}` };
   });
   const isDropped = dropAnswer && status === 201;
   const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
@@ -175,12 +176,13 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
 }
 
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */
-function readValues(inputs: Record<string, unknown>, { parameters }: Workflow): InputValues {
+function readValues(inputs: Record<string, unknown>, { parameters, versionName }: Workflow): InputValues {
   const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
   const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
     const problems = mismatches.map(({ name, message }) => `inputs.${name}: ${message}`);
-    throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('\n')}`);
+    const message = `The inputs do not match the Start Node: ${problems.join('\n')}`;
+    throw new Rejection(422, message, ` ${versionName}`);
   }
   const values = new Map(Object.entries(inputs));
   for (const [name, value] of Object.entries(inputs)) {

@@ -94,9 +94,14 @@ export async function sandbox(
     // Without it, the names of the workflows would be those of another profile.
     ...(fromProfile !== undefined && { WFR_PROFILE: fromProfile }),
   };
-  const forced = shellCommand(toArgs({ failStep, slow, reject, dropAnswer }));
+  const forced = [
+    failStep && `runs fail at step ${sanitize(failStep)}`,
+    slow && `runs take ${slow} times as long`,
+    reject && `triggers are rejected with ${reject}`,
+    dropAnswer && 'responses to triggers are dropped',
+  ].filter(Boolean);
   // Otherwise, the examples seem to be broken.
-  const notice = forced === '' ? '' : `Forced: ${forced}\n`;
+  const notice = forced.length === 0 ? '' : `Forced: ${forced.join('; ')}.\n`;
   const announce = (end: string) =>
     writeLines(`${notice}Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
   const shown = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n');

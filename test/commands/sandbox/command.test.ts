@@ -83,13 +83,16 @@ describe('sandbox -- command, in process', () => {
   });
 
   test.each([
-    [['--drop-answer', '--slow', '0.1'], '--slow 0.1 --drop-answer'],
-    [['--reject', '422'], '--reject 422'],
-    [['--drop-answer', '--fail-step', 'Check totals'], "--fail-step 'Check totals' --drop-answer"],
+    [['--drop-answer', '--slow', '0.1'], 'runs take 0.1 times as long; responses to triggers are dropped'],
+    [['--reject', '422'], 'triggers are rejected with 422'],
+    [
+      ['--drop-answer', '--fail-step', 'Check totals'],
+      'runs fail at step Check totals; responses to triggers are dropped',
+    ],
   ])('sandbox: with %j, the first line in a shell says what is forced', async (flags, forced) => {
     const { stderr } = await start(['bash'], { terminal: 120 }, () => Promise.resolve(), flags);
     expect(stderr.split('\n').slice(0, 2)).toEqual([
-      `Forced: ${forced}`,
+      `Forced: ${forced}.`,
       expect.stringMatching(/To try it:$/),
     ]);
   });
