@@ -30,8 +30,10 @@ export interface BatchSummary {
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
-  /** When it was, or what this command did and how long that took. */
+  /** What this command did, and how long that took. */
   fact?: string;
+  /** When it was, in a sentence. */
+  period?: string;
 }
 
 /** Reasons that are listed at most; reports have all. */
@@ -45,10 +47,11 @@ const NO_BREAK = '\u00a0';
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
-  const { counts, reasons, notes, next } = summary;
+  const { counts, reasons, period, notes, next } = summary;
   const frequent = reasons.slice(0, MAX_REASONS);
   const lines = [
     countsLine(summary, style),
+    ...(period ? [period] : []),
     ...counts.flatMap(([word]) =>
       frequent
         .filter(({ state }) => wordOf(state) === word)

@@ -155,19 +155,16 @@ export function statusPaint(status: string | undefined, style: Style): Paint {
 export interface NextStep {
   text: string;
   command?: string | undefined;
-  /** What further flags in it are for, a line each. */
-  more?: readonly string[];
 }
 
 /**
  * Returns the lines of a step. A command that does not fit beside its text is on a line of its own, which the terminal wraps,
  * so that it can be copied.
  */
-export function stepLines({ text, command, more = [] }: NextStep, style: Style, width: number): string[] {
-  if (command === undefined) return wrapLines([text, ...more], width);
+export function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
+  if (command === undefined) return wrapLines([text], width);
   const isLong = width > 0 && text.length + 2 + command.length > width;
-  const shown = isLong
+  return isLong
     ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
     : [`${text}: ${style.bold(command)}`];
-  return [...shown, ...wrapLines(more, width)];
 }

@@ -331,7 +331,7 @@ describe('results of other files than those of a whole batch', () => {
     expect({ exitCode, posts: service.posts() }).toEqual({ exitCode: 2, posts: [] });
     const results = await runCli(['results', 'out.jsonl'], { cwd, env });
     expect(results.exitCode).toBe(exitCode);
-    expect(results.stdout).toMatch(/^2 rows: 2 invalid; /);
+    expect(results.stdout).toMatch(/^2 rows: 2 invalid\n/);
     expect(results.stdout).not.toContain('number of rows is unknown');
   });
 

@@ -237,7 +237,10 @@ function summaryOf(
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
-  const notes = writer ? [runs] : total === undefined ? [ended] : [];
+  const last = 'Running rows are as last recorded.';
+  const notes = writer
+    ? [runs]
+    : [...(total === undefined ? [ended] : []), ...(rows.count('running') > 0 ? [last] : [])];
   const known = total && total - missing;
   const same = `the ${name} command`;
   const all = summarize(rows, {
@@ -255,7 +258,7 @@ function summaryOf(
   const time = formatElapsed(durationMs);
   // The time between two commands is none that the rows took.
   const length = isOfOneCommand ? `took ${time}` : `last change ${time} later`;
-  return { ...summary, fact: `began ${formatUtc(startedAt)}, ${length}` };
+  return { ...summary, period: `Began ${formatUtc(startedAt)}, ${length}` };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

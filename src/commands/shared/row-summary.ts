@@ -60,8 +60,8 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
   return isTaken && shown !== String(row);
 }
 
-/** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed; `more` follows. */
-type DescribeStep = (goal: string, flag: string, more?: readonly string[]) => NextStep;
+/** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed. */
+type DescribeStep = (goal: string, flag: string) => NextStep;
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const {
@@ -99,26 +99,27 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
-  const base = isOpen ? continuing : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
-  /** What each flag is for, beside the rows of the command. */
-  const further = Object.entries({
+  const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
+  const base = isOpen
+    ? continuing + also
+    : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
+  const too = base ? ', too' : '';
+  /** What is reached with each flag. */
+  const goals = {
+    '': base,
     '--send-changed': has('held')
-      ? `run held${corrected && ' and corrected'} rows`
-      : has('failed') && !isOnce && !isOpen && 'run corrected failed rows',
+      ? `To run held${corrected && ' and corrected'} rows${too}`
+      : has('failed') && !isOnce && !isOpen && `Once failed rows are corrected${too}`,
     // Rows that are open may still fail: all of them are for the command after that.
-    '--retry-failed': (!isContinued || has('rejected')) && retried && `run ${retried} rows again as they are`,
-  }).flatMap(([flag, goal]) => (goal ? [[goal, flag] as const] : []));
-  const step: DescribeStep = (goal, flag, more = []) => {
+    '--retry-failed':
+      (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are${too}`,
+  };
+  const step: DescribeStep = (goal, flag) => {
     const text = `${goal}, ${flag === '' ? again : `add ${flag} to ${same}`}.`;
     const shown = command?.(...(flag === '' ? [] : [flag]));
-    return shown === undefined ? { text, more } : { text: goal, command: shown, more };
+    return shown === undefined ? { text } : { text: goal, command: shown };
   };
-  const added = further.map(([goal, flag]) => {
-    const isHeld = flag === '--send-changed' && !has('held');
-    return `Add ${flag} to ${goal}${isHeld ? ', too; else they are held' : ''}.`;
-  });
-  if (isOpen && corrected && !isLimited) added.unshift(`Corrected ${corrected} rows are sent, too.`);
-  const steps = base ? [step(base, '', added)] : further.map(([goal, flag]) => step(`To ${goal}`, flag));
+  const steps = Object.entries(goals).flatMap(([flag, goal]) => (goal ? [step(goal, flag)] : []));
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]
     : [

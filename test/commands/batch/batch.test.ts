@@ -346,7 +346,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"d":{"$document":"none.pdf"}}\n{"n":3}\n' });
     const { stderr } = await wfr([...BATCH_ARGS, '--fail-fast', '--concurrency', '1'], { cwd });
     expect(stderr).toContain(
-      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0 --fail-fast --concurrency 1\nCorrected invalid rows are sent, too.\n',
+      'A row did not finish, and --fail-fast is set: no further rows were sent.\nCorrect it, or omit --fail-fast.\nTo continue, also with corrected invalid rows: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0 --fail-fast --concurrency 1\n',
     );
     expect(triggered).toEqual([]);
   });
@@ -498,7 +498,7 @@ describe('batch: shards', () => {
       cwd,
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(joined.stdout).toMatch(/^7 rows: 7 finished; began \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\n$/);
+    expect(joined.stdout).toMatch(/^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\n$/);
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
@@ -672,12 +672,15 @@ describe('batch: stopping', () => {
         // No row can be corrected.
         404: ['Once the service knows the workflow: wfr batch .* --retry-failed'],
         401: ['To continue: wfr batch .*'],
-        422: ['To continue: wfr batch .*', 'Add --retry-failed to run rejected rows again as they are.'],
+        422: [
+          'To continue, also with corrected rejected rows: wfr batch .*',
+          'To run rejected rows again as they are, too: wfr batch .* --retry-failed',
+        ],
       }[status];
-      const commands = stderr.split('\n').filter((line) => /: wfr batch |^Add --/.test(line));
+      const commands = stderr.split('\n').filter((line) => /: wfr batch /.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
-      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; began 20.*$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting\\nBegan 20.*$`, 'm'));
     },
   );
 
@@ -767,8 +770,8 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-Add --send-changed to run corrected failed rows, too; else they are held.
-Add --retry-failed to run failed and rejected rows again as they are.
+Once failed rows are corrected, too: ${command} --send-changed
+To run failed and rejected rows again as they are, too: ${command} --retry-failed
 To save the outputs: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
@@ -943,7 +946,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     );
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
-    expect(open.stderr).toMatch(/\nTo continue: wfr batch .*\nCorrected invalid rows are sent, too\.\n/);
+    expect(open.stderr).toMatch(/\nTo continue, also with corrected invalid rows: wfr batch .*\n/);
     expect(open.stderr).not.toContain('Once the invalid');
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
@@ -983,13 +986,13 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-Add --send-changed to run corrected failed rows, too; else they are held.
-Add --retry-failed to run failed and rejected rows again as they are.
+Once failed rows are corrected, too: wfr ${args.join(' ')} --send-changed
+To run failed and rejected rows again as they are, too: wfr ${args.join(' ')} --retry-failed
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-Add --send-changed to run corrected failed rows, too; else they are held.
-Add --retry-failed to run failed and rejected rows again as they are.
+Once failed rows are corrected, too, add --send-changed to the wfr batch command.
+To run failed and rejected rows again as they are, too, add --retry-failed to the wfr batch command.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
@@ -1186,6 +1189,6 @@ test('batch: a command of the closing block that is wider than the window is one
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nAdd --retry-failed to run rejected rows\n  again as they are.\n",
+    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  too:\n  wfr batch",
   );
 });

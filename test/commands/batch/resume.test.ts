@@ -261,7 +261,7 @@ describe('batch: resuming from a results file', () => {
     const first = await wfr([...args, '--results', '-', '--timeout', '0'], { cwd });
     expect(first.exitCode).toBe(8);
     writeFileSync(join(cwd, 'saved.jsonl'), first.stdout);
-    expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running; began 20');
+    expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running\nBegan 20');
     const second = await wfr([...args, '--results', 'saved.jsonl'], { cwd });
     expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished; ') });
     expect(posts()).toHaveLength(3);
@@ -304,7 +304,7 @@ describe('batch: resuming from a results file', () => {
     // A row may have been about to be sent.
     expect([7, 8]).toContain(known.exitCode);
     expect(known.stderr).toBe('');
-    expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting; began 20');
+    expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting\nBegan 20');
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('<h1>rows.jsonl: 2 of 2 rows finished');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
@@ -472,7 +472,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect(stderr).toContain('16 rows: 16 rejected; took ');
     expect(exitCode).toBe(5);
     expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain(
-      '16 rows: 16 rejected; began 20',
+      '16 rows: 16 rejected\nBegan 20',
     );
   });
 

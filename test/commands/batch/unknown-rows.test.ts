@@ -196,7 +196,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     await run();
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...REPORT_FILES], { cwd });
     expect(exitCode).toBe(7);
-    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost; began 20.*\n {2}1 lost, /);
+    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost\nBegan 20.*\n {2}1 lost, /);
     const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
     expect(JSON.parse(read('r.json')).runs[0]).toMatchObject({ row: 1, id: 'run-1-1', exitCode: 7 });
     for (const name of ['r.xml', 'r.md', 'r.html', 'r.json'])

@@ -259,7 +259,7 @@ describe('results --output', () => {
     expect(second).toMatchObject({ label: 'a\rb', message: '', output: '{"text":"a \\"b\\",\\n😀"}' });
     expect(third?.output).toBe('-5');
     expect(stdout).toContain('"a\rb"');
-    expect(stderr).toContain('3 rows: 2 finished, 1 failed; began 2');
+    expect(stderr).toContain('3 rows: 2 finished, 1 failed\nBegan 2');
   });
 
   test('results -o csv: control characters other than white space are escaped', async () => {

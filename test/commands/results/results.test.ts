@@ -153,7 +153,7 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished; began 2026-05-06 07:08:10 UTC, took 24s\n';
+    const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, took 24s\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
@@ -176,7 +176,7 @@ describe('results', () => {
       readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01') + continued,
     );
     const later = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(later.stdout).toContain('; began 2026-05-06 07:08:10 UTC, last change 16h 51m later\n');
+    expect(later.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last change 16h 51m later\n');
   });
 
   test('results --report junit: rows with the same label have distinct names', async () => {
@@ -191,7 +191,7 @@ describe('results', () => {
     const { wfr } = await startBatchService();
     const cwd = folderOfBatch('a', 'b');
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', 'out.jsonl'], { cwd });
-    expect({ first: stdout.split(';')[0], exitCode }).toEqual({ first: '2 rows: 2 finished', exitCode: 0 });
+    expect({ first: stdout.split('\n')[0], exitCode }).toEqual({ first: '2 rows: 2 finished', exitCode: 0 });
   });
 });
 
@@ -249,7 +249,7 @@ test.each([
     '',
     'Once the service knows the workflow, add --retry-failed',
   ],
-  ['404: no', KNOWN, 'To continue, run'],
+  ['404: no', KNOWN, 'Running rows are as last recorded.\nTo continue, also with'],
   ['422: no', '', 'Once the rejected rows are corrected, run'],
   ['422: not in the CRM (404)', '', 'Once the rejected rows are corrected, run'],
   ['404: no', INVALID, 'Once the rejected and invalid rows are corrected, run'],
@@ -364,7 +364,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nAdd --retry-failed to run rejected rows again as they are\.\n$/,
+      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },
