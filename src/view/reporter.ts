@@ -177,7 +177,7 @@ export async function openReporter(
     },
 
     /** Prints the id of a run, with a detail in parentheses, which is below it where the window is too narrow. */
-    run(id: string, detail: string | undefined): void {
+    run(id: string, version: string | undefined, detail = version && `version ${version}`): void {
       const name = `Run ${style.bold(sanitize(id))}`;
       const isWide = live && `Run ${id} (${detail})`.length > stderr.columns;
       notice(detail === undefined ? name : `${name}${isWide ? '\n  ' : ' '}(${sanitize(detail)})`);

@@ -152,7 +152,9 @@ describe('--save-documents', () => {
     );
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(['0.txt', '1.txt', '2.txt', ...output.slice(3)]);
-    expect(stderr).toBe('wfr: warning: only the first 3 documents are saved; 2 more remain in the output\n');
+    expect(stderr).toBe(
+      'Run run-1 (version v1)\nwfr: warning: only the first 3 documents are saved; 2 more remain in the output\n',
+    );
   });
 
   test('--save-documents: documents are saved with an escaped slash, from the whole Run, and from the last line of jsonl', async () => {

@@ -11,7 +11,7 @@ import { type Context, isAliveHere } from '../../platform/context.js';
 import { shownPath, statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import { formatCount, pluralize } from '../../text/quantity.js';
+import { formatCount, listFirst, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { isUuid, parseUrl } from '../../text/url.js';
@@ -141,7 +141,10 @@ async function emptyText(log: ReturnType<typeof openHistory>, known: number, ask
     : `No run in the history matches ${sanitize(asked)}.`;
 }
 
-/** Returns how to continue the latest batch that stopped, and where the command for each other one is. */
+/** Batches that stopped, and are named after the latest. */
+const MAX_STOPPED = 3;
+
+/** Returns how to continue the latest batch that stopped, and which others did: wfr results has the command for each. */
 async function continuingSteps(
   runs: readonly ListedRun[],
   recorded: readonly PastRun[],
@@ -156,13 +159,17 @@ async function continuingSteps(
     const isLatest = recorded.find((other) => other.results === results)?.id === id;
     if (isStopped && isLatest && (await statOf(results))) stopped.push(batch);
   }
-  return stopped.slice(0, 2).map((batch, index) => {
-    const id = shorten(batch.id);
-    const more = `${stopped.length - 1} more stopped; see`;
-    if (index > 0) return { text: more, command: `wfr results ${id}` };
-    const command = commandOf(batch);
-    return { text: `To continue ${id}${command ? '' : ', run its command again.'}`, command };
-  });
+  const [latest, ...others] = stopped;
+  if (!latest) return [];
+  const command = commandOf(latest);
+  const more = listFirst(
+    others.map(({ id }) => shorten(id)),
+    MAX_STOPPED,
+  );
+  return [
+    { text: `To continue ${shorten(latest.id)}${command ? '' : ', run its command again.'}`, command },
+    ...(more ? [{ text: `Also stopped: ${more}` }] : []),
+  ];
 }
 
 function* formatData(

@@ -50,7 +50,7 @@ export async function triggerRun(
   const { id, status, versionName: version } = run;
   context.secrets.keep(id);
   // With --detach, the id is on stdout next.
-  if (!plan.detached || !context.stdout.isTerminal) reporter.run(id, version && `version ${version}`);
+  if (!plan.detached || !context.stdout.isTerminal) reporter.run(id, version);
   reporter.resumable(watchCommand([id], plan), !plan.detached);
   const accepted = `accepted with --workflow-id-field ${variant}`;
   if (variantsTried === 1) reporter.debug(accepted);

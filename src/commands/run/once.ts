@@ -194,7 +194,7 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   if (state === 'unknown' || id === undefined) throw unsettledRun(name, sentAt, error);
   if (state === 'lost' && !plan.detached) throw lostRun(name, id);
   const { reporter } = session;
-  reporter.run(id, `recorded in ${name}`);
+  reporter.run(id, undefined, `recorded in ${name}`);
   if (run === undefined) reporter.resumable(watchCommand([id], plan), !plan.detached);
   return { id, run, isNew: false };
 }

@@ -28,12 +28,6 @@ export interface ResumePlan extends PrintOptions {
   flags: ShowFlags;
 }
 
-/** How the end of a run is shown. */
-export interface EndView extends ResumePlan {
-  /** Whether this command triggered the run, and so has named it. */
-  wasTriggered?: boolean;
-}
-
 /** Returns the command that watches runs, quoted for a shell: at the same service, with the same files, and with `others`. */
 export function watchCommand(
   ids: readonly string[],
@@ -84,11 +78,11 @@ export function canResume(outcome: Outcome): boolean {
 export function printOutcome(
   outcome: Outcome & { id: string },
   watchedMs: number | undefined,
-  view: EndView,
+  view: ResumePlan,
   { reporter }: Session,
 ): void {
   const { id, run, error, state, durationMs } = outcome;
-  const { settings, format, severalRuns = false, wasTriggered = false } = view;
+  const { settings, format, severalRuns = false } = view;
   if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
   const isOver = hasEnded(run);
   const isListed = severalRuns && format === 'text';
@@ -100,9 +94,9 @@ export function printOutcome(
     if (error.code !== 'no-such-run' && state !== 'lost')
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {
-    if (!isListed) printEnded(run, durationMs, wasTriggered, reporter);
+    if (!isListed) printEnded(run, durationMs, reporter);
   } else if (run === undefined || !isListed) {
-    const text = sanitize(stillText(run, watchedMs, wasTriggered ? 'the run' : `run ${id}`));
+    const text = sanitize(stillText(run, watchedMs, severalRuns ? `run ${id}` : 'the run'));
     reporter.block([`${text.replace('still', 'Still')}.`], statusText(run), reporter.style.warning);
   }
   if (severalRuns) return;
@@ -138,19 +132,10 @@ export function printOutputStep(
   reporter.continuation(step, { isDim: true });
 }
 
-/** Prints how a run ended, and which it is unless this command triggered it, and so has named it. */
-function printEnded(
-  run: Run,
-  durationMs: number | undefined,
-  wasTriggered: boolean,
-  reporter: Reporter,
-): void {
-  const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
+/** Prints how a run ended. */
+function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
   const time = durationMs === undefined ? '' : ` in ${formatElapsed(durationMs)}`;
-  const progress = (stepsText(run) + time).trim();
-  const facts = wasTriggered
-    ? progress
-    : [`run ${sanitize(run.id)}`, progress, version].filter(Boolean).join(', ');
+  const facts = (stepsText(run) + time).trim();
   const { quiet, style } = reporter;
   if (run.status === 'FINISHED') {
     if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);

@@ -42,8 +42,8 @@ export async function planRuns<Flags extends ShowFlags>(
     ...sessionSteps({ ...sources, flags: hasLines ? { ...flags, output: 'jsonl' } : flags }),
   });
   const history = openHistory(context);
-  const { ids, notes, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
-  return { ...plan, flags, ids, severalRuns: ids.length > 1, notes, history, warnings };
+  const { ids, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
+  return { ...plan, flags, ids, severalRuns: ids.length > 1, history, warnings };
 }
 
 /** Returns how a list shows runs, by what the history has of them. */
@@ -61,7 +61,7 @@ export function listRuns(
 
 /**
  * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
- * text is an id. The notes say for people which run each text stands for. Throws UsageError where the history has no such run.
+ * text is an id. Throws UsageError where the history has no such run.
  */
 async function resolvePastRuns(
   raw: readonly string[],
@@ -74,7 +74,6 @@ async function resolvePastRuns(
   const batches = recorded.filter(isBatch).map(({ id }) => id);
   const runs = recorded.filter((run) => !isBatch(run) && run.baseUrl === baseUrl.href);
   const problems: string[] = [];
-  const notes: string[] = [];
   const warnings: string[] = [];
   const known = runs.map(({ id }) => id);
   const ids = raw.map((text) => {
@@ -91,10 +90,8 @@ async function resolvePastRuns(
     if (word && id === text) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
     if (found.length === 0 && findByStart(text, batches).length > 0)
       problems.push(`${text}: is a batch, not a run; wfr results ${text} lists its rows`);
-    // The lines of several runs have their ids.
-    if (raw.length === 1 && id !== text) notes.push(`${text} is run ${id}`);
     return id;
   });
   throwProblems(problems, 'wfr history');
-  return { ids: [...new Set(ids)], notes, warnings };
+  return { ids: [...new Set(ids)], warnings };
 }

@@ -42,8 +42,6 @@ interface SessionPlan {
   presentation: Presentation;
   /** Printed before anything is sent. */
   warnings: readonly string[];
-  /** Printed before the warnings, even with --quiet. */
-  notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly Subject[];
   /** Whether the same command would trigger another run if one exists. */
@@ -158,7 +156,6 @@ async function open(
   const { settings, credentials, presentation, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
   const reporter = await openReporter(presentation, context);
-  for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
   for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
     reporter.warn(warning);
   for (const note of settings.notes) reporter.debug(note);

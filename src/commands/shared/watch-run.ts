@@ -17,7 +17,7 @@ import {
 } from '../../service/run.js';
 import { parseTime } from '../../text/quantity.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
-import { type EndView, printOutcome } from './print-outcome.js';
+import { printOutcome, type ResumePlan } from './print-outcome.js';
 import { printEnd, printRun } from './print-run.js';
 import type { Session } from './session.js';
 
@@ -131,7 +131,9 @@ export function pollOnce(
 }
 
 /** How runs are shown: progress and their ends on stderr, results on stdout, documents and outputs in files. */
-export interface RunView extends EndView {
+export interface RunView extends ResumePlan {
+  /** Whether this command triggered the run; undefined where it has not named it either. */
+  wasTriggered?: boolean;
   progress: RunsProgress;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents?: DocumentFolder | undefined;
@@ -154,6 +156,7 @@ export async function watchAndShow(
   const place = service.openPlace();
   let isFirst = true;
   const onChange = async (seen: Run) => {
+    if (isFirst && view.wasTriggered === undefined && !severalRuns) reporter.run(id, seen.versionName);
     progress.seen(id, withoutJson(seen));
     if (hasEnded(seen)) onEnd?.(seen);
     let run = seen;

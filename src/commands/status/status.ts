@@ -28,8 +28,7 @@ export function status(rawIds: readonly string[], flags: StatusFlags, context: C
   return runCommand(flags, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const plan = await planRuns(rawIds, { flags, profile, context });
-    // What is printed names each run.
-    return pollAll(plan, await resources.openSession({ ...plan, subjects: [], notes: [] }));
+    return pollAll(plan, await resources.openSession({ ...plan, subjects: [] }));
   });
 }
 

@@ -7,7 +7,6 @@ import type { PastRun } from '../../history/history.js';
 import { createFileNames } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
-import { formatElapsed } from '../../text/quantity.js';
 import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
@@ -65,7 +64,6 @@ async function planWatch(
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
   const { ids, wait, settings, severalRuns, flags } = plan;
   const { reporter, interruption, service, history } = session;
-  const started = service.clock.monotonic();
   const past = severalRuns ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
   const listed = listRuns(ids, past, settings.workflowNameOf);
   const progress = await reporter.startProgress(listed);
@@ -80,8 +78,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   if (severalRuns) {
     reporter.stopProgress();
     if (plan.format === 'text') runs = await printTable(listed, runs, session);
-    const watched = formatElapsed(service.clock.monotonic() - started);
-    if (!reporter.quiet) reporter.block([`${countsText(runs, reporter.style)}; watched for ${watched}`]);
+    if (!reporter.quiet) reporter.block([countsText(runs, reporter.style)]);
     printMissing(runs, reporter);
     const open = runs.filter(canResume);
     if (reporter.showsErrors) {

@@ -106,12 +106,8 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       return [
         [[bar(done / rows.length), 2]],
         [[`${done}/${rows.length} runs`, 0]],
-        [[wholeSeconds(now - began), 0]],
-        counts.map(([status, count]) => {
-          // Where it has no room, it follows from the others.
-          const rank = Number(status === 'FINISHED');
-          return [`${count} ${status}`, rank, 0, statusPaint(status, style)];
-        }),
+        [[wholeSeconds(now - began), 1]],
+        counts.map(([status, count]) => [`${count} ${status}`, 0, 0, statusPaint(status, style)]),
       ];
     }
     const [row = UNSEEN] = rows;

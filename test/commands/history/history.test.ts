@@ -190,8 +190,8 @@ describe('history: recording and listing runs', () => {
     const { cwd, wfr, batch, latest } = await startHistoryBatch();
     const continued = async (...args: string[]) => {
       const { stderr } = await wfr('history', ...args);
-      return [/^To continue .*--results (\S+)/m, /^(\d) more stopped; .*: wfr results (\S+)$/m].map(
-        (pattern) => pattern.exec(stderr)?.slice(1).join(' '),
+      return [/^To continue .*--results (\S+)/m, /^Also stopped: (.+)$/m].map((pattern) =>
+        pattern.exec(stderr)?.slice(1).join(' '),
       );
     };
     const ids: string[] = [];
@@ -200,10 +200,10 @@ describe('history: recording and listing runs', () => {
       ids.push((await latest()).id);
     }
     const [a, b] = ids;
-    expect(await continued()).toEqual(['c.jsonl', `2 ${b}`]);
+    expect(await continued()).toEqual(['c.jsonl', `${b}, ${a}`]);
     expect((await wfr('results', b ?? '')).stdout).toContain('To send the waiting rows, ');
     rmSync(join(cwd, 'c.jsonl'));
-    expect(await continued()).toEqual(['b.jsonl', `1 ${a}`]);
+    expect(await continued()).toEqual(['b.jsonl', a]);
     rmSync(join(cwd, 'b.jsonl'));
     await batch('--results', 'b.jsonl');
     expect(await continued()).toEqual(['a.jsonl', undefined]);
@@ -747,7 +747,7 @@ describe('history: @last', () => {
     expect(await readIds('@last', second.trim(), `@last:${SLOW}`)).toBe(second + first);
     const watch = await wfr('watch', '@last');
     expect(watch.exitCode).toBe(1);
-    expect(watch.stderr).toContain(`@last is run ${second}`);
+    expect(watch.stderr).toContain(`Run ${second.trim()} (version `);
   });
 
   test('status: an id that only ends with @last is the id of a run, also beside @last', async () => {

@@ -527,7 +527,7 @@ describe('the beginning of a run id', () => {
     });
     const watch = await command(['watch', '-q', '--timeout', '0', '30fa8']);
     expect(watch.asked).toEqual([uuid('30fa8c1e')]);
-    expect(watch.stderr).toContain(`30fa8 is run ${uuid('30fa8c1e')}\n`);
+    expect(watch.stderr).toContain(`Run ${uuid('30fa8c1e')} `);
   });
 
   test.each(['30f', 'order', '50fa', '30fa8c1x', uuid('50fa8c1e')])('%s is sent as it is', async (id) => {

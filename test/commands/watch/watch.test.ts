@@ -51,7 +51,8 @@ test.each([
   const { status, createdAt, facts } = run;
   const end = { ...aFinishedRun(), createdAt };
   const { stderr } = await watch(inTurn(showRun({ ...end, status }), showRun(end)));
-  expect(stderr).toContain(`Z FINISHED  4 of 4 steps\nFinished: run run-1, ${facts}, version v1\n`);
+  expect(stderr).toMatch(/^Run run-1 \(version v1\)\n/);
+  expect(stderr).toContain(`Z FINISHED  4 of 4 steps\nFinished: ${facts}\n`);
 });
 
 describe('watch: the interval of polls', () => {
@@ -118,7 +119,7 @@ describe('watch: the interval of polls', () => {
       'markdown=run.md',
     );
     expect(watched.exitCode).toBe(8);
-    expect(watched.stderr).toContain(`${stillRunning(0, 'run run-1', { status: 'finished' })}.\n`);
+    expect(watched.stderr).toContain(`${stillRunning(0, 'the run', { status: 'finished' })}.\n`);
     const status = await wfr('status', '--exit-status', '--json', 'run-1');
     expect(status.stderr).toContain('; the run may still be running"');
     const signals = new Signals();
@@ -139,7 +140,7 @@ describe('watch: the interval of polls', () => {
     const { gaps, exitCode, stderr } = await watch(inTurn(showRun()), ['--timeout', '6s']);
     expect(exitCode).toBe(8);
     expect(gaps).toEqual([2000, 3000, 1000]);
-    expect(stderr).toContain(`${stillRunning(6_000, 'run run-1')}.\nTo watch it: wfr watch run-1\n`);
+    expect(stderr).toContain(`${stillRunning(6_000, 'the run')}.\nTo watch it: wfr watch run-1\n`);
   });
 
   test('watch: --timeout 0 makes one poll', async () => {
@@ -180,7 +181,7 @@ describe('watch: a run that has ended', () => {
       inTurn(showRun({ status: 'FAILED', error: { message: 'broken', step: 'Two' } })),
     );
     expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(failed.stderr).toContain('Failed at step Two (run run-1, 1 of 4 steps, version v1)\n| broken\n');
+    expect(failed.stderr).toContain('Failed at step Two (1 of 4 steps)\n| broken\n');
   });
 });
 

@@ -394,7 +394,7 @@ describe('live line', () => {
     });
     const [first, second = ''] = frames(stderr);
     expect([first, second]).toEqual(['Connecting  1s', expect.stringMatching(/^RUNNING .* {2}25s$/)]);
-    expect(stderr).toMatch(/Finished: run run-1, 4 of 4 steps in 3\ds, /);
+    expect(stderr).toMatch(/Finished: 4 of 4 steps in 3\ds\n/);
   });
 
   test('live line: counts the runs in progress, also after one has ended', async () => {
