@@ -111,7 +111,7 @@ export async function openReporter(
       stopPainter = painter.stop;
       return painter;
     };
-    return { clock, style, secrets, open };
+    return { clock, style, secrets, canContinue, open };
   }
 
   /** Returns a line with the time (UTC) before it. */

@@ -154,7 +154,7 @@ describe('terminal', () => {
     screen.typeLine('clear; echo before; wfr watch a b c d --interval 50ms');
     const table = (line: RegExp) =>
       new RegExp(
-        `^(before\\n)?. (░+  )?0\\/4 runs  .+  4 RUNNING\\n  ID  STATUS.*${['a', 'b', 'c', 'd'].map((id) => `\\n  ${id}   ${line.source}`).join('')}$`,
+        `^(before\\n)?. (░+  )?0\\/4 runs  .+  4 RUNNING\\n  ID  STATUS.*${['a', 'b', 'c', 'd'].map((id) => `\\n  ${id}   ${line.source}`).join('')}(\\n  Ctrl-C stops watching, not the runs)?$`,
       );
     const whole = /RUNNING {3}1\/4 {4}v1 .*d/;
     const small = /RUNNING 1\/4 {2}v1 .*d/;
@@ -172,7 +172,9 @@ describe('terminal', () => {
       const text = await screen.waitFor(table(line));
       expect(spinners(text)).toHaveLength(1);
     }
-    // As much of the table as fits.
+    // As much of the table as fits, without what scrolls away before.
+    screen.resize(80, 7);
+    await screen.waitFor(/\n {2}d [^\n]*$/);
     screen.resize(80, 6);
     await screen.waitFor(
       /^(before\n)?. ░+ {2}0\/4 runs {2}.+ {2}4 RUNNING\n {2}ID .*\n {2}a .*\n {2}b .*\n {2}… 2 more runs$/,
@@ -201,6 +203,7 @@ describe('terminal', () => {
       expect.stringMatching(/^ {2}b {3}RUNNING/),
       expect.stringMatching(/^ {2}c {3}RUNNING/),
       expect.stringMatching(/^ {2}d {3}RUNNING/),
+      '  Ctrl-C stops watching, not the runs',
     ]);
     screen.press('C-c');
     const text = await screen.waitFor(/Interrupted(.|\n)*\$$/);

@@ -67,6 +67,8 @@ export interface ProgressTools {
   clock: Clock;
   style: Style;
   secrets: SecretMask;
+  /** Whether runs continue when the command ends. */
+  canContinue: boolean;
   open(progress: Progress): Painter;
 }
 
@@ -90,7 +92,7 @@ export type RunsProgress = ReturnType<typeof showRuns>;
 
 /** Shows the progress of one run, from its upload on, or of several that exist; without `runs`, of the one that is seen first. */
 export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) {
-  const { clock, style, secrets } = tools;
+  const { clock, style, secrets, canContinue } = tools;
   const rowsById = new Map(runs.map((run): [string, Row] => [run.id, { ...UNSEEN, ...run }]));
   const began = clock.monotonic();
   let message = 'Connecting';
@@ -137,6 +139,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     const layOut = (hasReasons: boolean) =>
       layOutRuns(rows, clock.now(), { style, width, secrets, hasReasons });
     const lines = layOut(true);
+    if (lines.length < room && canContinue) lines.push(style.dim('Ctrl-C stops watching, not the runs'));
     if (lines.length <= room) return lines;
     const more = rows.length - Math.max(0, room - 2);
     if (more < 2) return layOut(false);
@@ -269,7 +272,7 @@ export type BatchProgress = ReturnType<typeof showBatch>;
 
 /** Shows the progress of a batch, whose `counts` are asked for whenever it is drawn, and why rows did not succeed. */
 export function showBatch(
-  { clock, style, secrets, open: openPainter }: ProgressTools,
+  { clock, style, secrets, canContinue, open: openPainter }: ProgressTools,
   counts: () => BatchCounts,
 ) {
   const began = clock.monotonic();
@@ -327,7 +330,7 @@ export function showBatch(
     const order = [...WORDS.keys()];
     const groups = problems.bySize().sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
     const shown = groups.slice(0, MAX_REASONS);
-    const room = Math.max(MIN_REASON, 1.5 * width);
+    const room = Math.max(MIN_REASON, 2 * width);
     const texts = shown.map(({ outcome: word, step, count, first: [[label, message]] }) => {
       const [head, reason] = reasonTexts({ word, count, step, message }, style);
       const shown = cutText(reason, room).replace(/ \S*…$/, ' …');
@@ -337,6 +340,7 @@ export function showBatch(
       const others = groups.length - texts.length;
       const more = others > 0 ? [pluralize(others, 'more reason')] : [];
       const lines = wrapLines([...texts, ...more].map(secrets.mask), width);
+      if (lines.length < rows && canContinue) lines.push(style.dim('Ctrl-C ends the batch, not its runs'));
       if (lines.length <= rows || !texts.pop()) return lines.map((line) => cutText(line, width));
     }
   };

@@ -811,7 +811,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     async (columns) => {
       const { wfr } = await startBatchService(async (request, reply) => {
         const { inputs } = JSON.parse((await request.body()).toString());
-        const message = `${'abcdefb'[inputs.n - 1]}: ${'no '.repeat(60)}`;
+        const message = `${'abcdefb'[inputs.n - 1]}: ${'no '.repeat(90)}`;
         if (inputs.n < 8) return reply.send(422, { message });
         reply.send(201, aRun({ id: 'run-8', status: 'PENDING' }));
       });
@@ -829,6 +829,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
       );
       reasons.unshift(`2 rejected \\(422\\), such as line 2: b:(?: no)+ …`);
       reasons.push('1 more reason');
+      expect(last.pop()).toBe('Ctrl-C ends the batch, not its runs');
       expect(last.map((line) => line.trim()).join(' ')).toMatch(new RegExp(`^${reasons.join(' ')}$`));
       expect(lines.join()).toContain('\u001b[33m2 rejected\u001b[39m (422), such as line 2');
       const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))

@@ -27,6 +27,7 @@ function openAt0<T>(show: (tools: ProgressTools) => T) {
     clock: Object.assign(new VirtualClock(), { monotonic: () => 0 }),
     style: PLAIN,
     secrets: createSecretMask(),
+    canContinue: true,
     open(shown) {
       progress = shown;
       return { changed() {}, updated() {}, stop() {} };
