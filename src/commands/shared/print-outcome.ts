@@ -26,15 +26,17 @@ export interface ResumePlan extends PrintOptions {
   savedFlags?: ((ids: readonly string[]) => readonly string[]) | undefined;
   /** As the user wrote them. */
   flags: ShowFlags;
+  /** Returns the id by which a command for people names a run; by default the whole one. */
+  shorten?: (id: string) => string;
 }
 
 /** Returns the command that watches runs, quoted for a shell: at the same service, with the same files, and with `others`. */
 export function watchCommand(
   ids: readonly string[],
-  { settings: { resumeFlags, platform }, savedFlags = () => [] }: ResumePlan,
+  { settings: { resumeFlags, platform }, savedFlags = () => [], shorten = (id) => id }: ResumePlan,
   others: readonly string[] = [],
 ): string {
-  return commandOfRuns('watch', [...resumeFlags, ...others, ...savedFlags(ids)], ids, platform);
+  return commandOfRuns('watch', [...resumeFlags, ...others, ...savedFlags(ids)], ids.map(shorten), platform);
 }
 
 /**
@@ -120,16 +122,20 @@ export function printMissing(runs: readonly (Pick<Outcome, 'error'> & { id: stri
   }
 }
 
-/** Prints on a terminal how to print the output of one of several runs, if one has finished. */
-export function printOutputStep(
+/** Prints how to watch those of several runs that are `open`, and on a terminal how to print an output, if one has finished. */
+export function printRunSteps(
   runs: readonly (Pick<Outcome, 'run'> & { id: string })[],
+  open: typeof runs,
   plan: ResumePlan,
   reporter: Reporter,
 ): void {
-  const finished = runs.find(({ run }) => run?.status === 'FINISHED');
-  if (finished === undefined || plan.format !== 'text' || !reporter.live) return;
-  const step = { text: 'To print an output', command: watchCommand([finished.id], plan) };
-  reporter.continuation(step, { isDim: true });
+  const print = (text: string, some: typeof runs, isDim = false) => {
+    const ids = some.map(({ id }) => id);
+    if (ids.length > 0) reporter.continuation({ text, command: watchCommand(ids, plan) }, { isDim });
+  };
+  if (reporter.showsErrors) print(`To watch ${open.length === 1 ? 'it' : 'them'}`, open);
+  const finished = runs.filter(({ run }) => run?.status === 'FINISHED');
+  if (plan.format === 'text' && reporter.live) print('To print an output', finished.slice(0, 1), true);
 }
 
 /** Prints how a run ended. */

@@ -59,6 +59,12 @@ export function listRuns(
   });
 }
 
+/** Returns what shortens the ids of listed runs that the history has, and so understands when they are typed. */
+export function shortenKnown(listed: readonly ListedRun[]): (id: string) => string {
+  const known = new Map(listed.map(({ id, shortId, past }) => [id, past ? shortId : id]));
+  return (id) => known.get(id) ?? id;
+}
+
 /**
  * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
  * text is an id. Throws UsageError where the history has no such run.

@@ -10,10 +10,16 @@ import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
-import { endWith, printMissing, printOutputStep, watchCommand } from '../shared/print-outcome.js';
+import {
+  endWith,
+  printMissing,
+  printRunSteps,
+  type ResumePlan,
+  watchCommand,
+} from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
-import { listRuns, planRuns } from '../shared/run-ids.js';
+import { listRuns, planRuns, shortenKnown } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome, withRunTimes } from '../shared/watch-run.js';
 
@@ -21,7 +27,7 @@ export interface StatusFlags extends ShowFlags {
   exitStatus?: boolean;
 }
 
-type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>>;
+type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>> & Pick<ResumePlan, 'shorten'>;
 
 /** Runs the command. */
 export function status(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
@@ -45,12 +51,14 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
   const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
+  const listed = listRuns(plan.ids, past, plan.settings.workflowNameOf);
+  const view = { ...plan, shorten: shortenKnown(listed) };
   const runs: WatchOutcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const shown = await show(outcome, past.get(outcome.id), plan, session);
+      const shown = await show(outcome, past.get(outcome.id), view, session);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }
@@ -59,9 +67,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     for (const { place } of polls) place.end();
   }
   const isTable = plan.severalRuns && plan.format === 'text';
-  const shown = isTable
-    ? await printTable(listRuns(plan.ids, past, plan.settings.workflowNameOf), runs, session)
-    : runs;
+  const shown = isTable ? await printTable(listed, runs, session) : runs;
   // A script that asks again and again needs no counts.
   if (isTable && reporter.live) reporter.block([countsText(runs, reporter.style)]);
   // Below the table, so that they are not in its way.
@@ -71,7 +77,8 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     if (plan.severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   }
   printMissing(runs, reporter);
-  if (isTable) printOutputStep(runs, plan, reporter);
+  const open = runs.filter(({ run }) => run && !hasEnded(run));
+  if (isTable && reporter.live) printRunSteps(runs, open, view, reporter);
   return endWith(shown, plan);
 }
 

@@ -11,10 +11,10 @@ import { toArgs } from '../../text/shell-quote.js';
 import { countsText } from '../../view/summary.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import { openFolders } from '../shared/output-folders.js';
-import { canResume, endWith, printMissing, printOutputStep, watchCommand } from '../shared/print-outcome.js';
+import { canResume, endWith, printMissing, printRunSteps } from '../shared/print-outcome.js';
 import { printTable } from '../shared/print-run.js';
 import type { RequestedReports } from '../shared/reports.js';
-import { listRuns, planRuns } from '../shared/run-ids.js';
+import { listRuns, planRuns, shortenKnown } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { type WatchOutcome, watchAndShow } from '../shared/watch-run.js';
 
@@ -85,14 +85,8 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
       const isLate = open.some(({ error }) => !error);
       const why = interruption.received ? 'Interrupted' : isLate && 'Timed out';
       if (why) reporter.block([`${why}; ${open.length} of ${ids.length} runs may still be running.`]);
-      const text = `To watch ${open.length === 1 ? 'it' : 'them'}`;
-      const command = watchCommand(
-        open.map(({ id }) => id),
-        plan,
-      );
-      if (open.length > 0) reporter.continuation({ text, command });
     }
-    if (!plan.saveOutput) printOutputStep(runs, plan, reporter);
+    printRunSteps(plan.saveOutput ? [] : runs, open, { ...plan, shorten: shortenKnown(listed) }, reporter);
   }
   return endWith(runs, plan);
 }

@@ -242,7 +242,7 @@ describe('status', () => {
     expect(stdout).toBe(['ID  STATUS    STEPS  NAME  AGE\n', ...lines].join(''));
     expect((await status(handler, ['c', 'a'])).stderr).toBe('');
     const shown = await status(handler, ['c', 'a'], { terminal: 80 });
-    expect(stripVTControlCharacters(shown.stderr)).toBe('2 runs: 2 RUNNING\n');
+    expect(stripVTControlCharacters(shown.stderr)).toBe('2 runs: 2 RUNNING\nTo watch them: wfr watch c a\n');
     const ended: Handler = (request, reply) => {
       reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) });
     };
