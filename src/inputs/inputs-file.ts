@@ -75,7 +75,7 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
     const { token, start, end, depth } = scanner;
     if (token === '{' || token === '[') starts[depth] = start;
     else if (token === 'key' && document === undefined) {
-      if (decodeString(value.subarray(start, end)) !== '$document') continue;
+      if (decodeString(scanner.text) !== '$document') continue;
       if (!hasDocuments)
         throw new InputError(
           `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
@@ -122,7 +122,7 @@ export function decodeUtf8(bytes: Buffer): string {
 export function checkJson(bytes: Buffer, hint = ''): Buffer {
   const scanner = new JsonScanner(bytes);
   try {
-    while (scanner.next()) wellFormedString(bytes, scanner);
+    while (scanner.next()) wellFormedString(scanner);
     return bytes;
   } catch (error) {
     if (error instanceof JsonSyntaxError)

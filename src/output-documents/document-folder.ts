@@ -143,7 +143,7 @@ function findDocuments(json: Uint8Array, limit: number) {
     if (token === 'string') {
       // Millions of other strings must not be decoded.
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
-      const uri = parseDataUri(json.subarray(start, end));
+      const uri = parseDataUri(scanner.text);
       if (uri === undefined) continue;
       if (uri === 'invalid') found.invalid++;
       else if (found.documents.length === limit) found.omitted++;
@@ -153,7 +153,7 @@ function findDocuments(json: Uint8Array, limit: number) {
       }
     } else if (level >= MAX_LEVELS) continue;
     else if (token === '[') place[level] = 0;
-    else if (token === 'key') place[level] = json.subarray(start, end);
+    else if (token === 'key') place[level] = scanner.text;
     else if (token === ',' && typeof segment === 'number') place[level] = segment + 1;
   }
   return found;

@@ -82,15 +82,15 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
   const names: string[] = [];
   try {
     for (let last = ''; found.length < MAX_MEMBERS && scanner.next(); last = scanner.token) {
-      const { token, start, end, depth } = scanner;
-      if (token === 'key') names[depth] = decodeStart(body.subarray(start, end), MAX_LENGTH);
+      const { token, end, depth } = scanner;
+      if (token === 'key') names[depth] = decodeStart(scanner.text, MAX_LENGTH);
       if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
       const isOfRun = depth === 1 || WRAPPERS.has(names[1] ?? '');
       if (rank < 0 || !isOfRun) continue;
       // Truncation may have removed digits of a number.
       if (token === 'number' && end === body.length) continue;
-      found.push({ rank: rank + depth * ID_NAMES.length, id: parseId(body.subarray(start, end)) });
+      found.push({ rank: rank + depth * ID_NAMES.length, id: parseId(scanner.text) });
     }
   } catch (error) {
     // A truncated body is read up to its end.

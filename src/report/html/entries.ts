@@ -134,8 +134,7 @@ function shortenDocuments(json: Uint8Array): Buffer {
   const replaced: ReplacedValue[] = [];
   const scanner = new JsonScanner(json);
   while (scanner.next()) {
-    const { token, start, end } = scanner;
-    const text = json.subarray(start, end);
+    const { token, start, end, text } = scanner;
     if (token !== 'string' || text.length <= 2 * MAX_DATA_URI || DATA_URI.compare(text, 0, 6) !== 0) continue;
     const value = `${decodeStart(text, MAX_DATA_URI)} (${text.length} bytes)`;
     replaced.push({ start, end, value });

@@ -111,7 +111,7 @@ export function findPositions(bytes: Uint8Array) {
     const { token, start } = scanner;
     const last = path.length - 1;
     const segment = path[last];
-    const text = wellFormedString(bytes, scanner);
+    const text = wellFormedString(scanner);
     if (token === '}' || token === ']') path.pop();
     else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
     else if (token === 'key') {

@@ -21,10 +21,10 @@ export function decodeString(token: Uint8Array): string {
 }
 
 /** Decodes the token of a scanner if it is a string; empty for any other. Throws JsonSyntaxError for an unpaired surrogate. */
-export function wellFormedString(bytes: Uint8Array, { token, start, end }: JsonScanner): string {
-  if (token !== 'key' && token !== 'string') return '';
-  const text = decodeString(bytes.subarray(start, end));
-  if (!text.isWellFormed()) throw new JsonSyntaxError(start, 'unpaired surrogate in a string');
+export function wellFormedString(scanner: JsonScanner): string {
+  if (scanner.token !== 'key' && scanner.token !== 'string') return '';
+  const text = decodeString(scanner.text);
+  if (!text.isWellFormed()) throw new JsonSyntaxError(scanner.start, 'unpaired surrogate in a string');
   return text;
 }
 
@@ -75,35 +75,38 @@ export function replaceValues(json: Uint8Array, replaced: readonly ReplacedValue
   return Buffer.concat([...pieces, json.subarray(position)]);
 }
 
-/** Offsets in the text: the name of a member is with its quotes, the value without white space around it. */
-interface ChildSpan {
-  nameStart: number;
-  nameEnd: number;
-  valueStart: number;
-  valueEnd: number;
+/** Bytes of the text: the name of a member is with its quotes, the value without white space around it. */
+interface Child {
+  readonly name: Uint8Array;
+  readonly value: Uint8Array;
 }
 
 /**
- * Calls `onChild` for each member of a JSON object, or element of an array, in their order; the span is reused. Returns
+ * Calls `onChild` for each member of a JSON object, or element of an array, in their order; the child is reused. Returns
  * whether the text is an object. Throws JsonSyntaxError if it is not JSON.
  */
-export function forEachChild(bytes: Uint8Array, onChild: (span: ChildSpan) => void): boolean {
+export function forEachChild(bytes: Uint8Array, onChild: (child: Child) => void): boolean {
   const scanner = new JsonScanner(bytes, 1);
   const isObject = scanner.next() && scanner.token === '{';
-  const span = { nameStart: 0, nameEnd: 0, valueStart: -1, valueEnd: 0 };
+  let valueStart = -1;
+  const child = {
+    name: bytes,
+    // Of millions of elements, few are used.
+    get value() {
+      return bytes.subarray(valueStart, scanner.end);
+    },
+  };
   while (scanner.next()) {
-    const { token, start, end, depth } = scanner;
+    const { token, start, depth } = scanner;
     if (depth === 0 || (depth === 1 && (token === ':' || token === ','))) continue;
     if (token === 'key' && depth === 1) {
-      span.nameStart = start;
-      span.nameEnd = end;
+      child.name = scanner.text;
       continue;
     }
-    if (span.valueStart < 0) span.valueStart = start;
+    if (valueStart < 0) valueStart = start;
     if (depth > 1) continue;
-    span.valueEnd = end;
-    onChild(span);
-    span.valueStart = -1;
+    onChild(child);
+    valueStart = -1;
   }
   return isObject;
 }
@@ -114,9 +117,8 @@ export function forEachChild(bytes: Uint8Array, onChild: (span: ChildSpan) => vo
  */
 export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   const members: Member[] = [];
-  const isObject = forEachChild(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    const name = decodeString(bytes.subarray(nameStart, nameEnd));
-    members.push({ name, value: bytes.subarray(valueStart, valueEnd) });
+  const isObject = forEachChild(bytes, ({ name, value }) => {
+    members.push({ name: decodeString(name), value });
   });
   return isObject ? members : undefined;
 }
@@ -135,10 +137,10 @@ export function pickMembers(
   const values = new Map<string, Uint8Array>();
   // No longer name is decoded.
   const longest = MAX_ESCAPE * Math.max(...[...wanted].map(({ length }) => length)) + 2;
-  const isObject = forEachChild(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    if (nameEnd - nameStart > longest) return;
-    const name = decodeString(bytes.subarray(nameStart, nameEnd));
-    if (wanted.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
+  const isObject = forEachChild(bytes, (child) => {
+    if (child.name.length > longest) return;
+    const name = decodeString(child.name);
+    if (wanted.has(name)) values.set(name, child.value);
   });
   return isObject ? values : undefined;
 }
@@ -151,8 +153,8 @@ const MAX_LISTED_NAME = 80;
 export function listNames(bytes: Uint8Array): string {
   const names = new Set<string>();
   let count = 0;
-  forEachChild(bytes, ({ nameStart, nameEnd }) => {
-    if (count++ < MAX_LISTED) names.add(decodeStart(bytes.subarray(nameStart, nameEnd), MAX_LISTED_NAME));
+  forEachChild(bytes, ({ name }) => {
+    if (count++ < MAX_LISTED) names.add(decodeStart(name, MAX_LISTED_NAME));
   });
   const more = count > MAX_LISTED ? [`… (${count - MAX_LISTED} more)`] : [];
   return [...names, ...more].join(', ') || '(none)';

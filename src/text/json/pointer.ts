@@ -47,8 +47,8 @@ function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   let child: Uint8Array | undefined;
   const wanted = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
   let index = 0;
-  forEachChild(value, ({ valueStart, valueEnd }) => {
-    if (index++ === wanted) child = value.subarray(valueStart, valueEnd);
+  forEachChild(value, (element) => {
+    if (index++ === wanted) child = element.value;
   });
   return child;
 }

@@ -80,6 +80,11 @@ export class JsonScanner {
     this.#maxDepth = maxDepth;
   }
 
+  /** The bytes of the token. */
+  get text(): Uint8Array {
+    return this.#bytes.subarray(this.start, this.end);
+  }
+
   /** Moves to the next token. Returns false at the end of a complete text. Throws JsonSyntaxError. */
   next(): boolean {
     const bytes = this.#bytes;
