@@ -42,6 +42,8 @@ export interface PastRun {
   command?: string | undefined;
   /** Of a batch, and not of such a run, the process of its last command. */
   owner?: Omit<Context['self'], 'isAlive'>;
+  /** Whether a batch is of several commands; not recorded. */
+  isContinued?: boolean | undefined;
   /** How many rows of a batch are in each state, by its word; a run has none, unless it is unknown whether it exists. */
   rows?: Readonly<Record<string, number>> | undefined;
 }
@@ -215,9 +217,10 @@ async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string,
   for (const record of (log && (await readRecords(log))) ?? []) {
     const key = keyOf(record);
     if (isTriggered(record)) {
+      const before = runs.get(key);
       // A batch that is continued is the latest.
       if (!record.ended) runs.delete(key);
-      runs.set(key, record);
+      runs.set(key, { ...record, isContinued: before && (before.isContinued || !record.ended) });
     }
     const { status, ended } = record;
     Object.assign(runs.get(key) ?? {}, {

@@ -14,6 +14,7 @@ import { isFile } from '../platform/files.js';
 import { parseJson } from '../text/json/json-file.js';
 import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
+import { isUuid } from '../text/url.js';
 
 const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
 
@@ -122,7 +123,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
     }
   }
   const [word = ''] = words;
-  if (words.length === 1 && /^\w[\w-]*$/.test(word))
+  if (words.length === 1 && /^\w[\w-]*$/.test(word) && !isUuid(word))
     problems.unshift(describeWord(word, `${word}=text, ${word}@file or ${word}:=json`));
   else if (words.length > 0) problems.unshift(`${listFirst(words, MAX_LISTED)}: ${NOT_AN_INPUT}`);
   return { items: [...items.values()], problems, invalidNames };

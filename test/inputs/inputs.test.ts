@@ -463,6 +463,7 @@ describe('inputs: what is rejected before anything is sent', () => {
 
   test.each([
     ['plain', 'plain: has no value; write plain=text, plain@file or plain:=json\n'],
+    ['5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', '3d4e: not an input such as name=text'],
     ['./plain', './plain: not an input such as name=text'],
     ['=x', '=x: has no name before "="'],
     ['x:={', 'x:={: not JSON: unexpected end at character 2'],

@@ -34,7 +34,9 @@ export async function openTable(
     if (rows !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
     if (each === '') throw new UsageError('--each: is empty; expected the name of an input, such as invoice');
     if (patterns.length === 0)
-      throw new UsageError(`--each ${each}: requires files, such as scans/inv-*.pdf, or a folder`);
+      throw new UsageError(
+        `--each ${each}: requires files after the workflow, such as scans/inv-*.pdf, or a folder`,
+      );
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
   if (rows === undefined) {

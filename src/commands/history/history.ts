@@ -238,8 +238,8 @@ function formatRuns(
     },
     {
       header: 'DURATION',
-      // A command this short had no run of its batch to wait for.
-      text: (run) => durationText(run)?.replace(isBatch(run) ? /^\d\d?ms$/ : '', '') ?? '',
+      // That of its last command is not that of a batch.
+      text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
       isOptional: true,
     },
     {
@@ -260,7 +260,9 @@ function rowsText(run: PastRun, shorten: (id: string) => string): string {
   if (isUnknownRun(run)) return 'a run may have been created: check the service';
   const counts = Object.entries(rows);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
-  const states = counts.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
+  const states = counts
+    .map(([word, count]) => `${formatCount(count)} ${word}${word === 'running' ? ' at its end' : ''}`)
+    .join(', ');
   // The name of the default file is that of the table.
   const file = !results || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
   const known = ended ? states + file : results && `see wfr results ${shorten(id)}`;

@@ -17,7 +17,7 @@ import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
 import { formatElapsed, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
+import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { printErrors } from '../../view/errors/print-error.js';
 import { decidePresentation, isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -70,11 +70,16 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     });
     const { isMixed, problems, absent } = joined;
     const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
-    const { report, saveOutputs } = flags;
-    const isLast = !(hasRows || problems.length + absent.length > 0 || report || saveOutputs);
+    const { get, report, saveOutputs } = flags;
+    const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = joined.openedBy.find((owner) => isAliveHere(owner, context.self));
     const command = await findCommand(files, joined, context);
-    const summary = summaryOf(joined, isLast ? names : [], command, writer);
+    const summary = summaryOf(
+      joined,
+      isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: flags.rows })] : [],
+      command,
+      writer,
+    );
     const printSummary = async () => {
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;

@@ -13,7 +13,7 @@ export interface SummaryFacts {
   /** The number of rows, if known. */
   total: number | undefined;
   notes: readonly string[];
-  /** The files that have their outcomes, for the command that shows all of them; none where it is not said. */
+  /** The files that have their outcomes, and flags for the command that shows all of them; none where it is not said. */
   results: readonly string[];
   /** Whether it is the run of `run --once`. */
   isOnce?: boolean;
@@ -148,17 +148,17 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
   ];
 }
 
-/** Files that a command is printed with at most. */
-const MAX_FILES = 3;
+/** Files and flags that a command is printed with at most. */
+const MAX_WORDS = 9;
 
-/** Returns how to get the outputs of results files. */
-function lookSteps(files: readonly string[]): NextStep[] {
-  const [first] = files;
-  if (first === undefined || files.length > MAX_FILES) return [];
+/** Returns how to get the outputs of results files, which precede flags. */
+function lookSteps(words: readonly string[]): NextStep[] {
+  const [first] = words;
+  if (first === undefined || words.length > MAX_WORDS) return [];
   const name = first.replace(/\.jsonl?$/, '');
   // The table that was sent may have the name of its results file.
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
-  const command = shellCommand(['wfr', 'results', ...files, '-o', 'csv']);
+  const command = shellCommand(['wfr', 'results', ...words, '-o', 'csv']);
   return [{ text: 'To save the outputs', command: `${command} > ${table}` }];
 }
 

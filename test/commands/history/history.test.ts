@@ -143,7 +143,7 @@ describe('history: recording and listing runs', () => {
     return { env, clock, cwd, file, wfr, batch, latest };
   }
 
-  test('history: a batch is listed with its rows as its last command left them, also without any run', async () => {
+  test('history: a batch is listed with its rows as its last command left them, and the time of a first one', async () => {
     const { cwd, wfr, batch, latest, file } = await startHistoryBatch();
     await batch('--results', 'a.jsonl', '--limit', '1');
     const first = await latest();
@@ -151,15 +151,14 @@ describe('history: recording and listing runs', () => {
     await batch('--results', 'a.jsonl');
     expect(await latest()).toEqual({
       id: first.id,
-      line: 'FAILED failing v1: rows.csv 2s 2s 2 rows: 2 failed (a.jsonl)',
+      line: 'FAILED failing v1: rows.csv 2s 2 rows: 2 failed (a.jsonl)',
     });
     writeFileSync(join(cwd, 'rows.csv'), 'customer\nACME\n');
     await batch('--results', 'a.jsonl');
-    // It had no run to wait for.
     expect((await latest()).line).toBe('FAILED failing v1: rows.csv now 1 row: 1 failed (a.jsonl)');
     await wfr('batch', SLOW, '--rows', 'rows.csv', '--results', 'b.jsonl');
     expect((await latest()).line).toMatch(
-      /^REJECTED 51000000…: rows\.csv now 1 row: 1 rejected \(b\.jsonl\)$/,
+      /^REJECTED 51000000…: rows\.csv 0ms now 1 row: 1 rejected \(b\.jsonl\)$/,
     );
     expect((await wfr('history', '-o', 'id')).stdout.split('\n')).toHaveLength(3);
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');

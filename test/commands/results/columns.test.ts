@@ -205,7 +205,9 @@ describe('results --get on a terminal', () => {
 
   test('results --get: rows of one table are lines, numbers are aligned to the right, and an empty line follows', async () => {
     const narrow = await show(40);
-    expect(narrow.stderr).toBe('\n2 rows: 2 finished\n');
+    expect(narrow.stderr).toBe(
+      '\n2 rows: 2 finished\nTo save the outputs:\n  wfr results out.jsonl --get /total --get /word -o csv > out.results.csv\n',
+    );
     expect(narrow.stdout).toBe(
       'LINE      OUTCOME   /total  /word\n2 (ACME)  finished       2  w\n3 (ACME)  finished       3  w\n',
     );
