@@ -167,11 +167,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
       stopReason ??= reasonAfterRow(exit, error);
     },
 
-    /** Ends the timers. */
-    close(): void {
-      endBusy();
-      endOutage();
-    },
+    close,
   };
 
   // When to stop
@@ -245,6 +241,11 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   function giveUp(error: unknown): void {
     givingUp.abort(error);
     limiter.stop(error);
+    close();
+  }
+
+  /** Ends the timers. */
+  function close(): void {
     endBusy();
     endOutage();
   }

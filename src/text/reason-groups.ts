@@ -10,7 +10,7 @@ export interface Reason {
 }
 
 export interface ReasonGroup<Member> extends Omit<Reason, 'message'> {
-  /** As `add` returns it. */
+  /** Tells groups apart. */
   id: number;
   /** Of the message, as piecesOf returns them, with `…` where they differ within the group. */
   pieces: readonly string[];
@@ -39,8 +39,8 @@ export class ReasonGroups<Member> {
   /** `maxFirst`: how many members each group lists. */
   constructor(private readonly maxFirst = 4) {}
 
-  /** Counts so many members, of which one is given, and returns the id of their group. */
-  add(reason: Reason, member: Member, members = 1): number {
+  /** Counts so many members, of which one is given, and returns their group, which others may join. */
+  add(reason: Reason, member: Member, members = 1): ReasonGroup<Member> {
     const { outcome, step, message } = reason;
     const pieces = piecesOf(message);
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
@@ -53,7 +53,7 @@ export class ReasonGroups<Member> {
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
     group.count += members;
     if (known !== undefined && group.first.length < this.maxFirst) group.first.push(member);
-    return group.id;
+    return group;
   }
 
   /** Returns the groups, the largest first. */

@@ -38,8 +38,9 @@ describe('reason groups', () => {
 
   test('reason groups: the largest is first, with its first members and its id', () => {
     const groups = new ReasonGroups<number>();
-    const ids = [1, 2, 3, 4, 5, 6].map((row) =>
-      groups.add({ outcome: 'failed', step: row === 1 ? 'Read' : 'Sort', message: `row ${row}` }, row),
+    const ids = [1, 2, 3, 4, 5, 6].map(
+      (row) =>
+        groups.add({ outcome: 'failed', step: row === 1 ? 'Read' : 'Sort', message: `row ${row}` }, row).id,
     );
     expect(ids).toEqual([0, 1, 1, 1, 1, 1]);
     expect(groups.bySize()).toEqual([

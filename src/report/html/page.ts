@@ -31,7 +31,7 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
   const groupIds = new Map<Entry, number>();
   for (const entry of entries) {
     const { succeeded, outcome, step, message } = entry;
-    if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry));
+    if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry).id);
   }
   const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
   yield renderHead(headline).text;

@@ -1,7 +1,7 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
-import { piecesOf, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { piecesOf, type ReasonGroup, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import { ROW_LABEL } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
@@ -9,6 +9,7 @@ import {
   becomeKnown,
   errorOf,
   hasNoRun,
+  NEW_ROW,
   NO_RESPONSE,
   ROW_STATES,
   type RowState,
@@ -29,11 +30,8 @@ const MAX_FAILED_IDS = 1_000;
 interface Known {
   state: RowState;
   code?: ErrorCode | undefined;
-  /** The id of the group of reasons. */
-  reason?: number;
+  reason?: ReasonGroup<number>;
 }
-
-const NEW: Standing<Known> = { now: { state: 'waiting' } };
 
 export type RowStates = ReturnType<typeof createRowStates>;
 
@@ -107,11 +105,10 @@ export function createRowStates() {
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);
       }
-      const reasons = new Map(groups.bySize().map((reason) => [reason.id, reason]));
       return [...listed]
         .sort(([, one], [, other]) => other.count - one.count)
-        .map(([{ state, code, reason = 0 }, group]) => {
-          const { step = '', pieces: common = [] } = reasons.get(reason) ?? {};
+        .map(([{ state, code, reason }, group]) => {
+          const { step = '', pieces: common = [] } = reason ?? {};
           const own = group.rows.map((row) => messages.get(row) ?? common);
           // Others that had the reason may be corrected by now.
           const pieces = (group.count === 1 && own[0]) || common;
@@ -193,7 +190,7 @@ export function createRowStates() {
   }
 
   function standingOf(row: number): Standing<Known> {
-    return standings.get(row) ?? NEW;
+    return standings.get(row) ?? NEW_ROW;
   }
 
   /** Returns what is known of a row that an event has brought to a state. */
@@ -227,7 +224,7 @@ export function createRowStates() {
 
   /** Returns the object for all rows of which this is known, and nothing else. */
   function share(known: Known): Standing<Known> {
-    const key = known.reason === undefined ? known.state : `${known.state} ${known.code} ${known.reason}`;
+    const key = known.reason === undefined ? known.state : `${known.state} ${known.code} ${known.reason.id}`;
     const shared = sharedStandings.get(key) ?? { now: known };
     sharedStandings.set(key, shared);
     return shared;
