@@ -50,7 +50,6 @@ export const PARAMETERS_SCHEMA: Schema = {
         items: textSchema('a media type, such as "application/pdf"', { pattern: MEDIA_TYPE }),
       },
     },
-    jsonSchema: { dependencies: { accept: { properties: { type: { const: 'document' } } } } },
   },
   check: checkDeclarations,
 };

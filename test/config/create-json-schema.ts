@@ -47,8 +47,7 @@ function toJsonSchema(schema: Schema): Json {
     return { anyOf: [toJsonSchema(shorthand), toJsonSchema(object)] };
   }
   const setting: Setting = schema;
-  const { flag, variable, excludes, requires, isSensitive, pattern, check, jsonSchema, ...keywords } =
-    setting;
+  const { flag, variable, excludes, requires, isSensitive, pattern, check, ...keywords } = setting;
   const { items, propertyNames, properties, additionalProperties, ...plain } = keywords;
   return {
     ...plain,
@@ -60,7 +59,9 @@ function toJsonSchema(schema: Schema): Json {
     ...(setting.type === 'object' && {
       additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : false,
     }),
-    ...jsonSchema,
+    ...(properties?.accept && {
+      dependencies: { accept: { properties: { type: { const: 'document' } } } },
+    }),
   };
 }
 

@@ -22,8 +22,6 @@ export interface Schema {
   shorthand?: Schema;
   /** Checks what these keywords do not express. */
   check?(value: unknown, path: JsonPath): readonly JsonProblem[];
-  /** Keywords of JSON Schema for what `check` checks. */
-  jsonSchema?: object;
 }
 
 /** Returns what to say instead about a name or a value that may be a secret. */
