@@ -79,7 +79,7 @@ export function matchRows(
   takeRowsWithoutDocument();
   numberNewRows();
   const places = uniquePlaces();
-  const recordedAsHeld = recordedRows((row) => stateOf(row) === 'held');
+  const recordedAsHeld = rowsIn(keys, (row) => stateOf(row) === 'held');
   if (!sendChanged) holdRows();
   const presence: Presence = {
     rows: toRanges(Float64Array.from(numbers).sort()),
@@ -98,13 +98,6 @@ export function matchRows(
     /** The rows that are there, and what the next command must know of the others. */
     presence,
   };
-
-  /** Returns some of the recorded rows, in the order of their numbers. */
-  function recordedRows(isIncluded: (row: number) => boolean): number[] {
-    const rows: number[] = [];
-    for (const [row] of keys.entries()) if (isIncluded(row)) rows.push(row);
-    return rows;
-  }
 
   // Which rows are continued
 
@@ -131,8 +124,7 @@ export function matchRows(
     recordedDigests: DigestList,
     hasTaken: (at: number) => boolean,
   ): void {
-    const positions: number[] = [];
-    for (const [at] of digests.entries()) if (hasTaken(at)) positions.push(at);
+    const positions = rowsIn(digests, hasTaken);
     const equal = createDigestIndex(recordedDigests);
     for (const row of Float64Array.from(positions, numberAt).sort().reverse()) equal.add(row);
     for (const at of positions) take(at, equal.find(digests.get(at), true));
@@ -218,7 +210,7 @@ export function matchRows(
   function goneRows(): number[] {
     if (completed === undefined) return [];
     const { rows, undecided = [] } = completed;
-    return recordedRows((row) => {
+    return rowsIn(keys, (row) => {
       const state = stateOf(row);
       const isKept = state === 'held' || !hasNoRun(state);
       return isKept && !isFound(row) && (isInRanges(row, rows) || isInRanges(row, undecided));
@@ -234,6 +226,13 @@ export function matchRows(
     const gone = isUndecided ? goneRows() : [];
     return gone.length === 0 ? undefined : toRanges(gone);
   }
+}
+
+/** Returns some of the rows that have a digest, in their order. */
+function rowsIn(digests: DigestList, isIncluded: (row: number) => boolean): number[] {
+  const rows: number[] = [];
+  for (const [row] of digests.entries()) if (isIncluded(row)) rows.push(row);
+  return rows;
 }
 
 function toRanges(sortedRows: Iterable<number>): RowRanges {
