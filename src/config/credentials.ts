@@ -96,7 +96,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const name = formatTokenSource(location);
   if (location.kind === 'command') {
     maskArguments(location.command, context.secrets);
-    return renewable(name, (signal) => runTokenCommand(location, context, signal), warnings);
+    return renewable(name, (signal) => runTokenCommand(location, name, context, signal), warnings);
   }
   const read = async () => {
     const text = location.kind === 'file' ? await readTokenFile(location, context, warnings) : location.token;
@@ -251,18 +251,18 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
   throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
 }
 
-/** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
+/** Returns the first line that the command prints; `source` is its name for messages. Throws UsageError with its stderr, or the signal's reason. */
 async function runTokenCommand(
-  location: TokenLocation & { kind: 'command' },
+  { command: words, folder: cwd }: TokenLocation & { kind: 'command' },
+  source: string,
   context: Context,
   signal: AbortSignal,
 ): Promise<string> {
-  const [program = '', ...args] = location.command;
-  const command = formatTokenCommand(location.command, context);
-  const source = formatTokenSource(location);
+  const [program = '', ...args] = words;
+  const command = formatTokenCommand(words, context);
   const failure = (problem: string, stderr?: string) =>
     new UsageError(`the token command ${command} ${problem} (${source})`, undefined, [], stderr);
-  const running = context.exec(program, args, { cwd: location.folder, signal });
+  const running = context.exec(program, args, { cwd, signal });
   const result = await running.catch((error) => {
     signal.throwIfAborted();
     throw failure(`cannot be started: ${describeSystemError(error)}`);

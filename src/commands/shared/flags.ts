@@ -39,10 +39,6 @@ export function isCommon(flag: object): boolean {
 
 const { interval, maxInterval } = DEFAULT_LIMITS.polling;
 
-function profileFlag(): Option {
-  return common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)');
-}
-
 function serviceSettings(): Option[] {
   return [
     common('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
@@ -82,8 +78,8 @@ const HEADINGS: Partial<Record<string, string>> = {
 
 /** The flags that several commands share, of which those without a heading of their own are about output. */
 const SHARED_FLAGS = {
-  profile: () => [profileFlag()],
-  service: () => [profileFlag(), ...serviceSettings()],
+  profile: () => [common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)')],
+  service: (): Option[] => [...SHARED_FLAGS.profile(), ...serviceSettings()],
   trigger: () => [
     workflowIdField(),
     rare('--no-check-parameters', 'send inputs that differ from declared parameters'),
