@@ -134,13 +134,11 @@ const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
  * Extensions of files that a desktop only shows or plays. The service chooses the media type, and the user would open the
  * file: any other one may be run, installed, or opened as a page.
  */
-const HARMLESS = new Set(
-  (
-    '7z aac avi avif bin bmp csv doc docx eml epub flac geojson gif gz heic ico ics jp2 jpg json jsonld m4a md mkv mov mp3' +
-    ' mp4 mpeg msg ndjson odp ods odt ogg ogv pdf png ppt pptx psd rar rtf svg tar tif toml tsv txt vcf wav weba webm webp' +
-    ' xls xlsx xml xps yaml zip'
-  ).split(' '),
-);
+const HARMLESS = (
+  '7z aac avi avif bin bmp csv doc docx eml epub flac geojson gif gz heic ico ics jp2 jpg json jsonld m4a md mkv mov mp3' +
+  ' mp4 mpeg msg ndjson odp ods odt ogg ogv pdf png ppt pptx psd rar rtf svg tar tif toml tsv txt vcf wav weba webm webp' +
+  ' xls xlsx xml xps yaml zip'
+).split(' ');
 
 /** Returns what gives names in one folder: safe characters only, and unique regardless of case. */
 export function createFileNames() {
@@ -176,7 +174,7 @@ export function createFileNames() {
 
 function safeExtensionOf(mediaType: string): string {
   const extension = extensionOf(mediaType) ?? '';
-  return HARMLESS.has(extension) ? extension : 'bin';
+  return HARMLESS.includes(extension) ? extension : 'bin';
 }
 
 /** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */

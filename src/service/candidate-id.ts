@@ -17,7 +17,7 @@ import { readLocation, type Service } from './service.js';
 /** Names of members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];
 /** Names of members in which some services wrap a run. */
-const WRAPPERS = new Set(['run', 'data', 'result', 'response', 'payload', 'item', 'resource']);
+const WRAPPERS = ['run', 'data', 'result', 'response', 'payload', 'item', 'resource'];
 /** Most ids to confirm, and most characters of an id. */
 const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
@@ -86,7 +86,7 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
       if (token === 'key') names[depth] = decodeStart(scanner.text, MAX_LENGTH);
       if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
       const rank = ID_NAMES.indexOf(names[depth] ?? '');
-      const isOfRun = depth === 1 || WRAPPERS.has(names[1] ?? '');
+      const isOfRun = depth === 1 || WRAPPERS.includes(names[1] ?? '');
       if (rank < 0 || !isOfRun) continue;
       // Truncation may have removed digits of a number.
       if (token === 'number' && end === body.length) continue;

@@ -17,7 +17,7 @@ const MAX_TEXT = 4_000;
 /** Bytes of the JSON of an error's message. */
 const MAX_MESSAGE = 64 * 1024;
 
-const RUN_MEMBERS = new Set([
+const RUN_MEMBERS: readonly (keyof Run)[] = [
   'id',
   'status',
   'versionName',
@@ -26,8 +26,8 @@ const RUN_MEMBERS = new Set([
   'stepsCompleted',
   'error',
   'output',
-] satisfies (keyof Run)[]);
-const ERROR_MEMBERS = new Set(['message', 'step']);
+];
+const ERROR_MEMBERS = ['message', 'step'];
 
 /** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
 export function parseRun(response: ReceivedResponse, idType?: IdType): Run {

@@ -46,7 +46,7 @@ const LISTS = 'errors validation details issues violations invalid-params'.split
 const SUBJECTS = 'field path pointer param parameter loc property source name'.split(' ');
 
 /** Members whose objects and lists are searched for a message. */
-const SEARCHED = new Set([...MESSAGES, ...LISTS, 'code']);
+const SEARCHED = [...MESSAGES, ...LISTS, 'code'];
 
 const isTextOrObject = (value: unknown) => /^(string|object)$/.test(typeof value);
 
@@ -79,7 +79,7 @@ function textsOfEntry(entry: Record<string, unknown>): string[] {
   const message = messageOf(entry) || textsOf(entry.code)[0];
   if (message === undefined) {
     // What was searched in vain is not searched again: that would take twice as long for each level.
-    const isOther = ([key, value]: [string, unknown]) => !SEARCHED.has(key) || typeof value !== 'object';
+    const isOther = ([key, value]: [string, unknown]) => !SEARCHED.includes(key) || typeof value !== 'object';
     return textsOf(Object.fromEntries(Object.entries(entry).filter(isOther)));
   }
   const subject = subjectOf(entry);

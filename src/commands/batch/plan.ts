@@ -140,7 +140,7 @@ async function expandFiles(
   context: Context,
 ): Promise<{ patterns: string[]; files: string[] }> {
   const absolute = (path: string) => resolvePath(path, context);
-  const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
+  const reports = reportFiles(flags, context).map(({ path }) => path);
   const results = flags.results === undefined ? '' : absolute(flags.results);
   const patterns: string[] = [];
   /** By their places: a pattern may match a file that another one does. */
@@ -152,7 +152,8 @@ async function expandFiles(
     for (const file of await found) {
       const place = absolute(file);
       const mayBeResults = place === results || /\.jsonl$/i.test(file);
-      const isWritten = (isOfFolder && reports.has(place)) || (mayBeResults && (await beginsAsLog(place)));
+      const isWritten =
+        (isOfFolder && reports.includes(place)) || (mayBeResults && (await beginsAsLog(place)));
       if (!isWritten && !files.has(place)) files.set(place, file);
     }
   }

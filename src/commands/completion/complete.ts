@@ -199,8 +199,8 @@ async function input(cursor: Cursor, context: Context): Promise<readonly Candida
   if (separator?.startsWith('@'))
     return [{ paths: 'files', start: text.slice(0, text.length - value.length) }];
   if (separator !== undefined) return [];
-  const given = new Set([...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name));
-  const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.has(name));
+  const given = [...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name);
+  const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.includes(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 

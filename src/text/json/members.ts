@@ -132,15 +132,15 @@ const MAX_ESCAPE = 6;
  */
 export function pickMembers(
   bytes: Uint8Array,
-  wanted: ReadonlySet<string>,
+  wanted: readonly string[],
 ): Map<string, Uint8Array> | undefined {
   const values = new Map<string, Uint8Array>();
   // No longer name is decoded.
-  const longest = MAX_ESCAPE * Math.max(...[...wanted].map(({ length }) => length)) + 2;
+  const longest = MAX_ESCAPE * Math.max(...wanted.map(({ length }) => length)) + 2;
   const isObject = forEachChild(bytes, (child) => {
     if (child.name.length > longest) return;
     const name = decodeString(child.name);
-    if (wanted.has(name)) values.set(name, child.value);
+    if (wanted.includes(name)) values.set(name, child.value);
   });
   return isObject ? values : undefined;
 }

@@ -42,7 +42,7 @@ export function countElements(array: Uint8Array): number {
 
 /** Returns a member of an object, the last one of duplicates as in JSON.parse, or an element of an array. */
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
-  const members = pickMembers(value, new Set([segment]));
+  const members = pickMembers(value, [segment]);
   if (members !== undefined) return members.get(segment);
   let child: Uint8Array | undefined;
   const wanted = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
