@@ -5,17 +5,18 @@ const MAX_DISTANCE = 3;
 /** A longer text is not a typo; comparing it would take long. */
 const MAX_LENGTH = 200;
 
-/** Returns the candidate with the fewest typos, ignoring case; undefined if none is similar. */
+/** Returns the candidate with the fewest typos, ignoring case, of several one that begins alike; undefined if none is similar. */
 export function findNearest(text: string, candidates: Iterable<string>): string | undefined {
   let nearest: string | undefined;
-  let least = MAX_DISTANCE + 1;
+  let least = MAX_DISTANCE + 0.5;
   for (const candidate of candidates) {
     const longest = Math.max(text.length, candidate.length);
-    if (longest > MAX_LENGTH || Math.abs(text.length - candidate.length) >= least) continue;
+    if (longest > MAX_LENGTH || Math.abs(text.length - candidate.length) > least) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
-    if (distance >= least || distance * 2 >= longest) continue;
+    const score = candidate[0] === text[0] ? distance - 0.5 : distance;
+    if (score >= least || distance * 2 >= longest) continue;
     nearest = candidate;
-    least = distance;
+    least = score;
   }
   return nearest;
 }

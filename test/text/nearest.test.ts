@@ -9,6 +9,7 @@ describe('findNearest', () => {
     ['id', ['x', 'ids'], 'ids'],
     ['ivnoic', ['invoices', 'invoice'], 'invoice'],
     ['naem', ['name'], 'name'],
+    ['fsh', ['zsh', 'fish', 'ash'], 'fish'],
     ['x', ['y'], undefined],
     ['total', ['invoice', 'customer'], undefined],
     ['', ['a'], undefined],

@@ -2,14 +2,14 @@
 
 import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
-import { continuation, findByStart, isBatch, isShortId, openHistory } from '../../history/history.js';
+import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
 import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
-import { assertDistinctFiles, isFile, resolvePath, shownPath } from '../../platform/files.js';
+import { assertDistinctFiles, resolvePath, shownPath, statOf } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
@@ -84,11 +84,9 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
       const { env, secrets } = context;
-      // Rows have their reasons; ids have none.
-      const shown = hasRows && plan.format !== 'id' ? { ...summary, reasons: [] } : summary;
       const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
       const { style, width } = await openLayout(flags.color, output);
-      const lines = formatBatchSummary(shown, style, width);
+      const lines = formatBatchSummary(summary, style, width);
       // On a terminal, it follows them.
       if (hasRows && context.stdout.isTerminal && context.stderr.isTerminal) lines.unshift('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
@@ -128,11 +126,11 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 }
 
 /**
- * Returns the results file of the batch whose id in the history begins so; the text itself if it is none, or a file has this
- * name. Throws UsageError for none or several batches, for one without a file, and for a run.
+ * Returns the results file of the batch whose id in the history begins so; the text itself if it is a path, or a file has
+ * this name. Throws UsageError for none or several batches, for one without a file, and for a run.
  */
 async function resultsFileOf(text: string, context: Context): Promise<string> {
-  if (!isShortId(text) || (await isFile(resolvePath(text, context)))) return text;
+  if (!/^[@\w-]{2,}$/.test(text) || (await statOf(resolvePath(text, context)))) return text;
   const found = (await openHistory(context).readAll()).filter(({ id }) => findByStart(text, [id]).length > 0);
   if (found.length === 0) throw new UsageError(`${text}: neither a file nor a batch of the history`);
   // A batch without any run may have been continued at another service: the latest one has its file.

@@ -342,6 +342,9 @@ test('results: the beginning of the id of a run is no results file, and the erro
   expect((await wfr(['results', '7c704d0c'], { env })).stderr).toBe(
     'wfr: error: 7c704d0c: neither a file nor a batch of the history\n',
   );
+  expect((await wfr(['results', '@last'], { env })).stderr).toBe(
+    'wfr: error: @last: neither a file nor a batch of the history\n',
+  );
 });
 
 test('results: of a table, the error names the results file beside it', async () => {
@@ -356,7 +359,7 @@ test('results: of a table, the error names the results file beside it', async ()
 });
 
 test.each([[['-o', 'csv']], [['--get', '/a']]])(
-  'results: beside rows of %j, the summary has the next steps, but no reasons, which the rows have',
+  'results: beside rows of %j, the summary has the reasons and the next steps',
   async (args) => {
     const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
@@ -364,7 +367,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected.*\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
+      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },
