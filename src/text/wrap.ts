@@ -11,10 +11,11 @@ function shownWidth(text: string): number {
 
 /**
  * Matches a space between two words, but not in `wfr help inputs`, `wfr results file` or `wfr sandbox -- bash`, which are
- * copied whole, nor in `line 3` or `3 failed`, also in color, nor after a line's number before what is in parentheses.
+ * copied whole, nor in `line 3` or `3 failed`, also in color, in `1m 5s` or `12:34:56 UTC`, nor after a line's number before
+ * what is in parentheses.
  */
 const BREAK =
-  /(?<!\bline|\bwfr(?: help| results| sandbox(?: --)?)?|[ (m][\d,]*\d(?= [a-z])|(?:^|[ :])\d+(?= \()) /i;
+  /(?<!\bline|\bwfr(?: help| results| sandbox(?: --)?)?|[ (m][\d,]*\d(?= [a-z])|\d[hm](?= \d)|:\d\d(?= UTC)|(?:^|[ :])\d+(?= \()) /i;
 
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is

@@ -235,7 +235,7 @@ function summaryOf(
   command: SummaryFacts['command'],
   writer: Owner | undefined,
 ) {
-  const { rows, total, missing, period, header, isLimited, isOfOneCommand } = joined;
+  const { rows, total, missing, period, header, isLimited, isOfOneCommand, isComplete } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -259,8 +259,8 @@ function summaryOf(
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);
-  // The time between two commands is none that the rows took.
-  const length = isOfOneCommand ? `took ${time}` : `last change ${time} later`;
+  // The time between two commands is none that the rows took, and that of a command that was stopped is not known.
+  const length = isOfOneCommand && isComplete ? `took ${time}` : `last change ${time} later`;
   return { ...summary, period: `Began ${formatUtc(startedAt)}, ${length}` };
 }
 

@@ -171,10 +171,14 @@ describe('results', () => {
     expect(junit).toContain('<system-out>t.csv:2: run run-1\nt.csv:3: run run-2\n</system-out>');
     const file = join(cwd, 'out.jsonl');
     const continued = `${JSON.stringify({ event: 'present', rows: [[1, 2]] })}\n{"event":"table","rows":2}\n`;
-    writeFileSync(
-      file,
-      readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01') + continued,
-    );
+    const long = readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01');
+    writeFileSync(file, long);
+    const narrow = await wfr(['results', 'out.jsonl'], { cwd, stdoutTerminal: 41, env: { NO_COLOR: '1' } });
+    expect(narrow.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, took\n  16h 51m\n');
+    writeFileSync(file, long.replace(/.*"table".*\n/, ''));
+    const stopped = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(stopped.stdout).toContain(' UTC, last change 16h 51m later\n');
+    writeFileSync(file, long + continued);
     const later = await wfr(['results', 'out.jsonl'], { cwd });
     expect(later.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last change 16h 51m later\n');
   });

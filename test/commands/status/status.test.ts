@@ -116,6 +116,12 @@ describe('status', () => {
       clock: new VirtualClock(now),
     });
     expect(stdout).toContain(`created    ${created}\n`);
+    const narrow = await runCli(['status', 'run-1'], {
+      env: { WFR_BASE_URL: baseUrl, NO_COLOR: '1' },
+      clock: new VirtualClock(now),
+      stdoutTerminal: 40,
+    });
+    expect(narrow.stdout).not.toContain('\n           UTC)');
   });
 
   test.each([40, 80])(
