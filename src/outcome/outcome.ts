@@ -173,9 +173,12 @@ export function failingStepOf({ run }: Outcome): string {
 /** Why a run did not succeed, and at which step it failed, if known. */
 export type Failure = Partial<NonNullable<Run['error']>>;
 
-/** Returns a failure as `step: message`, or what is known of it. */
+/** Returns a failure as `step: message`, or what is known of it, on one line; not sanitized. */
 export function failureText({ step, message }: { step?: unknown; message?: unknown } = {}): string {
-  return [step, message].filter(Boolean).join(': ');
+  return [step, message]
+    .filter(Boolean)
+    .join(': ')
+    .replace(/\s*\n\s*/g, '; ');
 }
 
 export const NO_MESSAGE = '(the service gave no message)';

@@ -110,8 +110,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     isLimited: ends.some(isLimitedBy),
     /** The number of rows of the table; undefined if no file has it. */
     total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
-    /** Whether each file is of one command. */
-    isOfOneCommand: readings <= files.length,
+    /** Whether later commands continued. */
+    isResumed: readings > files.length,
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },

@@ -62,7 +62,7 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
     ...notes.map(sanitizeLine),
   ];
   const wrapped = wrapLines(lines, width).map((line) => line.replaceAll(NO_BREAK, ' '));
-  return [...wrapped, ...next.flatMap((step) => stepLines(step, style, width))];
+  return [...wrapped, ...stepLines(next, style, width)];
 }
 
 /** Rows that are gone are no rows of the table. */

@@ -110,7 +110,10 @@ export async function openLayout(
   return {
     style: await createStyle(isColored),
     jsonColors: isColored ? JSON_COLORS : undefined,
-    width: stdout.columns,
+    // A window may be made narrower while a command runs.
+    get width() {
+      return stdout.columns;
+    },
   };
 }
 
@@ -158,13 +161,16 @@ export interface NextStep {
 }
 
 /**
- * Returns the lines of a step. A command that does not fit beside its text is on a line of its own, which the terminal wraps,
- * so that it can be copied.
+ * Returns the lines of steps. Where a command does not fit beside its text, each is on a line of its own, which the terminal
+ * wraps, so that it can be copied.
  */
-export function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
-  if (command === undefined) return wrapLines([text], width);
-  const isLong = width > 0 && text.length + 2 + command.length > width;
-  return isLong
-    ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
-    : [`${text}: ${style.bold(command)}`];
+export function stepLines(steps: readonly NextStep[], style: Style, width: number): string[] {
+  const isNarrow =
+    width > 0 && steps.some(({ text, command = '' }) => text.length + 2 + command.length > width);
+  return steps.flatMap(({ text, command }) => {
+    if (command === undefined) return wrapLines([text], width);
+    return isNarrow
+      ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
+      : [`${text}: ${style.bold(command)}`];
+  });
 }

@@ -93,7 +93,7 @@ export async function openReporter(
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
   function continuation(step: NextStep, { isDim = false } = {}): void {
     if (!canContinue) return;
-    const text = stepLines(step, isDim ? PLAIN : style, stderr.columns).join('\n');
+    const text = stepLines([step], isDim ? PLAIN : style, stderr.columns).join('\n');
     if (isDim) info(style.dim(text));
     else notice(text);
   }

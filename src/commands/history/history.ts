@@ -11,7 +11,7 @@ import { type Context, isAliveHere } from '../../platform/context.js';
 import { shownPath, statOf } from '../../platform/files.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import { formatCount, listFirst, pluralize } from '../../text/quantity.js';
+import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { isUuid, parseUrl } from '../../text/url.js';
@@ -105,8 +105,7 @@ export async function history(
     const command = statusCommand(runs, shorten, flags.profile, here, context.platform);
     if (command) notes.push({ text: 'As last recorded; to ask the service', command });
   }
-  for (const line of notes.flatMap((note) => stepLines(note, PLAIN, stderr.columns)))
-    await stderr.write(`${line}\n`);
+  for (const line of stepLines(notes, PLAIN, stderr.columns)) await stderr.write(`${line}\n`);
   return ExitCode.ok;
 }
 
@@ -141,9 +140,6 @@ async function emptyText(log: ReturnType<typeof openHistory>, known: number, ask
     : `No run in the history matches ${sanitize(asked)}.`;
 }
 
-/** Batches that stopped, and are named after the latest. */
-const MAX_STOPPED = 3;
-
 /** Returns how to continue the latest batch that stopped, and which others did: wfr results has the command for each. */
 async function continuingSteps(
   runs: readonly ListedRun[],
@@ -162,10 +158,7 @@ async function continuingSteps(
   const [latest, ...others] = stopped;
   if (!latest) return [];
   const command = commandOf(latest);
-  const more = listFirst(
-    others.map(({ id }) => shorten(id)),
-    MAX_STOPPED,
-  );
+  const more = others.map(({ id }) => shorten(id)).join(', ');
   return [
     { text: `To continue ${shorten(latest.id)}${command ? '' : ', run its command again.'}`, command },
     ...(more ? [{ text: `Also stopped: ${more}` }] : []),

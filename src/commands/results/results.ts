@@ -235,7 +235,7 @@ function summaryOf(
   command: SummaryFacts['command'],
   writer: Owner | undefined,
 ) {
-  const { rows, total, missing, period, header, isLimited, isOfOneCommand, isComplete } = joined;
+  const { rows, total, missing, period, header, isLimited, isResumed, isComplete } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -260,7 +260,7 @@ function summaryOf(
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);
   // The time between two commands is none that the rows took, and that of a command that was stopped is not known.
-  const length = isOfOneCommand && isComplete ? `took ${time}` : `last change ${time} later`;
+  const length = isComplete && !isResumed ? `took ${time}` : `last change ${time} later`;
   return { ...summary, period: `Began ${formatUtc(startedAt)}, ${length}` };
 }
 

@@ -69,7 +69,7 @@ export async function sandbox(
   if (flags.list) {
     await output.write(workflows.map(describe).join('\n'));
     const step = { text: 'They run in', command: own('--', 'bash') };
-    const lines = stepLines(step, PLAIN, context.stderr.columns);
+    const lines = stepLines([step], PLAIN, context.stderr.columns);
     if (output.isTerminal) await context.stderr.write(`\n${lines.join('\n')}\n`);
     return ExitCode.ok;
   }

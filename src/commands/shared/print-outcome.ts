@@ -129,13 +129,13 @@ export function printRunSteps(
   plan: ResumePlan,
   reporter: Reporter,
 ): void {
-  const print = (text: string, some: typeof runs, isDim = false) => {
+  const print = (text: string, some: typeof runs) => {
     const ids = some.map(({ id }) => id);
-    if (ids.length > 0) reporter.continuation({ text, command: watchCommand(ids, plan) }, { isDim });
+    if (ids.length > 0) reporter.continuation({ text, command: watchCommand(ids, plan) });
   };
   if (reporter.showsErrors) print(`To watch ${open.length === 1 ? 'it' : 'them'}`, open);
   const finished = runs.filter(({ run }) => run?.status === 'FINISHED');
-  if (plan.format === 'text' && reporter.live) print('To print an output', finished.slice(0, 1), true);
+  if (plan.format === 'text' && reporter.live) print('To print an output', finished.slice(0, 1));
 }
 
 /** Prints how a run ended. */

@@ -76,7 +76,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const isContinued = isOpen && !isLimited && command !== undefined;
-  const again = `run ${same} again${change}`;
+  const again = `run ${same} ${isLimited ? 'without --limit' : `again${change}`}`;
   /** Returns the words of some of the states that rows have. */
   const words = (isIncluded: (state: RowState) => boolean) =>
     (Object.keys(ROW_STATES) as RowState[])
@@ -98,7 +98,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
-  const continuing = isLimited ? 'To send the waiting rows, without --limit' : 'To continue';
+  const continuing = isLimited ? 'To send the waiting rows' : 'To continue';
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
   const base = isOpen
     ? continuing + also
@@ -167,7 +167,7 @@ export function endingOfRows(rows: RowStates, summary: BatchSummary): RowsEnding
   const open: readonly string[] = ['running', 'unreachable', 'waiting'];
   return {
     summary: formatBatchSummary({ ...summary, next: [] }, PLAIN, 0).filter(Boolean),
-    hints: summary.next.flatMap((step) => stepLines(step, PLAIN, 0)),
+    hints: stepLines(summary.next, PLAIN, 0),
     reasons: summary.reasons,
     hasUnknown: rows.count('unknown') > 0,
     hasOpen: !summary.isRead || summary.counts.some(([word]) => open.includes(word)),

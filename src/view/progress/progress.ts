@@ -24,7 +24,7 @@ import {
   pluralize,
 } from '../../text/quantity.js';
 import { ReasonGroups } from '../../text/reason-groups.js';
-import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { MIN_WIDTH, wrapLines } from '../../text/wrap.js';
 import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
@@ -355,8 +355,9 @@ export function showBatch(
 
     rowDone({ label, state, id, reason }: EndedRow): void {
       // rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low
-      const why = sanitizeLines(failureText(reason)).join('; ');
-      painter.updated(joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), why]));
+      painter.updated(
+        joinTexts([sanitize(label), wordOf(state), sanitize(id ?? ''), sanitize(failureText(reason))]),
+      );
     },
   };
 }

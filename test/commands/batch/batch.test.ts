@@ -1184,12 +1184,15 @@ test('batch: a command of the closing block that is wider than the window is one
   const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
   const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
   const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results of today.jsonl'];
-  const { stderr } = await wfr([...args, '--workflow-id-field', 'workflowId'], {
-    cwd,
-    terminal: 40,
-    env: { TERM: 'xterm', NO_COLOR: '1' },
-  });
-  expect(stderr).toContain(
+  const block = async (terminal: number) => {
+    const flags = ['--workflow-id-field', 'workflowId'];
+    const env = { TERM: 'xterm', NO_COLOR: '1' };
+    return (await wfr([...args, ...flags], { cwd, terminal, env })).stderr;
+  };
+  // Where one has no room beside its text, none is there.
+  expect(await block(140)).toContain('\nOnce the rejected rows are corrected:\n  wfr batch');
+  expect(await block(170)).toContain('\nOnce the rejected rows are corrected: wfr batch');
+  expect(await block(40)).toContain(
     "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  too:\n  wfr batch",
   );
 });

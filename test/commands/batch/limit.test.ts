@@ -14,13 +14,13 @@ describe('batch --limit', () => {
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
     expect(stderr).toContain('60 rows: 5 finished, 55 waiting; took ');
     expect(stderr).toMatch(
-      /To send the waiting rows, without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
+      /To send the waiting rows: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
     );
     const results = await wfr(['results', 'out.jsonl'], { cwd });
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
     expect(results.stdout).toMatch(
-      /\nTo send the waiting rows, without --limit, run the wfr batch command again\.\nTo save the outputs: .*\n$/,
+      /\nTo send the waiting rows, run the wfr batch command without --limit\.\nTo save the outputs: .*\n$/,
     );
   });
 

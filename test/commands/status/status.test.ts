@@ -160,7 +160,7 @@ describe('status', () => {
       expect(stdout).toMatch(/\u001b\[31mFAILED(?: 1\/4)?\u001b\[39m/);
       const lines = stripVTControlCharacters(stdout).split('\n');
       expect(lines.filter((line) => line.length > columns)).toEqual([]);
-      const words = (text: string) => text.split(/\s+|\\u000a/).filter((word) => word !== '');
+      const words = (text: string) => text.split(/[\s;]+/).filter((word) => word !== '');
       expect(words(lines.join('\n')).join(' ')).toContain(words(message).join(' '));
     },
   );
