@@ -251,7 +251,10 @@ function checkToken(token: string, source: string, secrets: SecretMask, stderr?:
   throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
 }
 
-/** Returns the first line that the command prints; `source` is its name for messages. Throws UsageError with its stderr, or the signal's reason. */
+/**
+ * Returns the first line that the command prints; `source` is where the command is set. Throws UsageError with its stderr,
+ * or the signal's reason.
+ */
 async function runTokenCommand(
   { command: words, folder: cwd }: TokenLocation & { kind: 'command' },
   source: string,
