@@ -939,6 +939,9 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     const { stderr } = await wfr(BATCH_ARGS, { cwd, terminal: 80, terminalRows, env: { TERM: 'xterm' } });
     const heights = stderr.split('\u001b[?2026h').map((frame) => frame.split('\u001b[?7l').length - 1);
     expect(Math.max(...heights)).toBe(lines);
+    const env = { TERM: 'xterm', WFR_SANDBOX: '1' };
+    const { stderr: sandboxed } = await wfr(BATCH_ARGS, { cwd, terminal: 80, env });
+    expect(sandboxed).not.toContain('Ctrl-C');
   });
 
   test('batch: with invalid rows, the command that continues comes first, and without --retry-failed', async () => {

@@ -210,15 +210,16 @@ describe('the end of several runs', () => {
 20fa8c1e       FINISHED  4/4    invoice: rows.csv:12  26s       26s
 order-1        FINISHED  4/4    v1                              26s
 `);
-    expect(stderr).not.toContain('Finished: run');
+    // The table names them.
+    expect(stderr).not.toMatch(/Run \S|Finished: /);
     expect(stderr).toMatch(/3 runs: 3 FINISHED\nTo print an output: wfr watch \S+\n\S*$/);
   });
 
-  test('watch --timeout: the last lines say how long it watched, and how to watch and to print', async () => {
+  test('watch --timeout: the last lines say how to watch, by a short id, and how to print', async () => {
     const { stderr, exitCode } = await watch([FIRST, 'order-1', '--timeout', '1s'], {}, ['order-1']);
     expect(exitCode).toBe(8);
     expect(stderr).toMatch(
-      /2 runs: 1 FINISHED, 1 RUNNING\nTimed out; 1 of 2 runs may still be running\.\nTo watch it: .*\nTo print an output: wfr watch order-1\n/,
+      /2 runs: 1 FINISHED, 1 RUNNING\nTimed out; 1 of 2 runs may still be running\.\nTo watch it: wfr watch 10fa8c1e-2f57\nTo print an output: wfr watch order-1\n/,
     );
   });
 
@@ -230,6 +231,11 @@ order-1        FINISHED  4/4    v1                              26s
   ])('of the runs bad and %s with the flags %j, no output is to be printed', async (id, flags) => {
     const { stderr } = await watch(['bad', id, ...flags], { cwd: temporaryFolder() }, ['order-1']);
     expect(stderr).not.toContain('To print');
+  });
+
+  test('in a sandbox that ends with the command, no run is said to continue', async () => {
+    const { stderr } = await watch(['a', 'b'], { env: { WFR_SANDBOX: '1' } });
+    expect(stderr).not.toContain('Ctrl-C');
   });
 
   test('a run that is not found has a color', async () => {
