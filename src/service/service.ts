@@ -25,10 +25,8 @@ export interface Credentials {
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
   response(status: number, durationMs: number, requestId: string | undefined): void;
-  /** A response was not valid UTF-8. */
-  repaired(): void;
-  /** The service announced that its interface `is deprecated as of` a day, `ends on` one, or both. */
-  deprecated(announcement: string): void;
+  /** What is wrong with a response that can be used, or what the service announced: said once. */
+  warn(text: string): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number, hasDocuments: boolean): void;
@@ -103,8 +101,8 @@ export async function sendRequest(
   const requestId = requestIdOf(response, url.pathname);
   events.response(status, durationMs, requestId);
   const announcement = deprecationOf(headers);
-  if (announcement !== '') events.deprecated(announcement);
-  if (isRepaired) events.repaired();
+  if (announcement !== '') events.warn(`the service announces that this interface ${announcement}`);
+  if (isRepaired) events.warn('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
   gate?.onResponse(status, retryAfter);
   // Made only where it is thrown: another attempt to read the token changes what is known of its source.
   const createError = () =>

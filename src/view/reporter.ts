@@ -240,12 +240,7 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
       reporter.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
     },
-    repaired() {
-      reporter.warnOnce('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
-    },
-    deprecated(announcement) {
-      reporter.warnOnce(`the service announces that this interface ${announcement}`);
-    },
+    warn: reporter.warnOnce,
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       // A lost connection has a limit of its own.
