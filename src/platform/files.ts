@@ -191,8 +191,7 @@ export async function giveUnusedName(from: string, to: string): Promise<void> {
  * and closed. Throws as assertOpenedAt.
  */
 export async function createHidden(path: string, context: Context, mode?: number) {
-  const { randomUUID } = await import('node:crypto');
-  const hidden = join(dirname(path), `.wfr-${randomUUID()}`);
+  const hidden = join(dirname(path), `.wfr-${crypto.randomUUID()}`);
   const file = await promises.open(hidden, 'wx', mode).catch(throwForFolder(path));
   await assertOpenedAt(file, hidden).catch(async (error) => {
     await file.close();

@@ -3,7 +3,6 @@
  * step outputs.
  */
 
-import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import {
@@ -114,7 +113,7 @@ const renderStepOutputs: RenderText = ({ runs }, _size, warn) => {
   let text = '';
   for (const [name, chunks] of Object.entries(outputs)) {
     // Random, so that no line of the value can equal it.
-    const delimiter = `wfr-${randomUUID()}`;
+    const delimiter = `wfr-${crypto.randomUUID()}`;
     const value = joinChunks(chunks, MAX_CHARACTERS);
     if (value.length <= MAX_CHARACTERS)
       text += `${name}<<${delimiter}\n${value.replace(/\n$/, '')}\n${delimiter}\n`;

@@ -2,7 +2,7 @@
  * The sandbox's HTTP server and its runs, whose state is computed from the elapsed time: a second implementation of the
  * interface, independent of wfr's client.
  */
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -210,7 +210,7 @@ function startRun(
   { clock, slow = 1 }: SandboxOptions,
   runs: Runs,
 ): Run {
-  const id = randomUUID();
+  const id = crypto.randomUUID();
   const started = clock.monotonic();
   const createdAt = formatIso(clock.now());
   const stateOfRun = () => {
