@@ -1,7 +1,7 @@
 /** --save-outputs and --save-documents of several rows or runs: where the files of each are, and what was not saved. */
 import { hash } from 'node:crypto';
 import { dirname, join, normalize, relative, sep } from 'node:path';
-import type { Run } from '../service/run.js';
+import { isFinished, type Run } from '../service/run.js';
 import { ROW_LABEL } from '../text/row-label.js';
 import type { DocumentFolder } from './document-folder.js';
 import { type SaveFolder, toSafeName } from './save-folder.js';
@@ -94,8 +94,8 @@ export function createRowFiles(
       try {
         const saved = (await documents?.save(run, name)) ?? { run, warnings: [] };
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
-        const { output, status } = saved.run;
-        if (output !== undefined && status === 'FINISHED') await outputs?.saveOutput(name, output);
+        const { output } = saved.run;
+        if (output !== undefined && isFinished(saved.run)) await outputs?.saveOutput(name, output);
       } catch (error) {
         failure ??= error;
         unsaved++;

@@ -19,7 +19,7 @@ import {
 import type { Context } from '../platform/context.js';
 import { openTrusted } from '../platform/ownership.js';
 import { throwAsUsageError } from '../platform/system-error.js';
-import { outputOf } from '../service/run.js';
+import { isFinished, outputOf } from '../service/run.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -126,7 +126,7 @@ function* outputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array>
   const isList = runs.length > 1;
   for (const [index, { run }] of runs.entries()) {
     if (isList) yield index === 0 ? '[' : ',';
-    if (run?.status === 'FINISHED') yield* compactJson(outputOf(run));
+    if (isFinished(run)) yield* compactJson(outputOf(run));
     else if (isList) yield 'null';
   }
   if (isList) yield ']';

@@ -29,6 +29,11 @@ export function withoutJson(run: Run): Run {
   return { ...run, output: undefined, json: new Uint8Array() };
 }
 
+/** Returns whether there is a run, and its status is FINISHED. */
+export function isFinished(run: Run | undefined): run is Run & { status: 'FINISHED' } {
+  return run?.status === 'FINISHED';
+}
+
 /** Returns whether there is a run, and its status is FINISHED or FAILED. */
 export function hasEnded(run: Run | undefined): run is EndedRun {
   return hasEndedStatus(run?.status);

@@ -10,7 +10,7 @@ import {
   stepsText,
   stillText,
 } from '../../outcome/outcome.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import { hasEnded, isFinished, type Run } from '../../service/run.js';
 import { formatElapsed, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, isCopyable, toArgs } from '../../text/shell-quote.js';
@@ -134,7 +134,7 @@ export function printRunSteps(
     if (ids.length > 0) reporter.continuation({ text, command: watchCommand(ids, plan) });
   };
   if (reporter.showsErrors) print(`To watch ${open.length === 1 ? 'it' : 'them'}`, open);
-  const finished = runs.filter(({ run }) => run?.status === 'FINISHED');
+  const finished = runs.filter(({ run }) => isFinished(run));
   if (plan.format === 'text' && reporter.live) print('To print an output', finished.slice(0, 1));
 }
 
@@ -143,7 +143,7 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
   const time = durationMs === undefined ? '' : ` in ${formatElapsed(durationMs)}`;
   const facts = (stepsText(run) + time).trim();
   const { quiet, style } = reporter;
-  if (run.status === 'FINISHED') {
+  if (isFinished(run)) {
     if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);
     return;
   }

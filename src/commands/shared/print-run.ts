@@ -2,7 +2,7 @@
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { outputOf, type Run } from '../../service/run.js';
+import { isFinished, outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
@@ -73,6 +73,6 @@ export async function printEnd(
   if (pointer !== undefined) {
     await printValue(run, format, pointer, session);
   } else if (format === 'json') await printRun(run, format, severalRuns, session);
-  else if (format === 'text' && !severalRuns && run.status === 'FINISHED')
+  else if (format === 'text' && !severalRuns && isFinished(run))
     await session.stdout.write(formatJson(outputOf(run), session.layout.jsonColors));
 }

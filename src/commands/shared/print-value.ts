@@ -1,7 +1,7 @@
 /** --get: prints one value of a run. */
 
 import { WfrError } from '../../errors.js';
-import { outputOf, type Run } from '../../service/run.js';
+import { isFinished, outputOf, type Run } from '../../service/run.js';
 import { formatJson, rawString } from '../../text/json/format-json.js';
 import { listNames } from '../../text/json/members.js';
 import {
@@ -30,13 +30,12 @@ export async function printValue(
   pointer: ValuePointer,
   { stdout, layout, reporter, context }: Session,
 ): Promise<boolean> {
-  const isFinished = run.status === 'FINISHED';
   const ofRun = format === 'json';
-  if (!ofRun && !isFinished) return false;
+  if (!ofRun && !isFinished(run)) return false;
   const target = followPointer(ofRun ? run.json : outputOf(run), pointer.segments);
   const { value, depth } = target;
   if (depth < pointer.segments.length) {
-    if (!isFinished) return false;
+    if (!isFinished(run)) return false;
     throw noSuchValue(pointer, ofRun ? 'Run' : 'output', target);
   }
   if (jsonTypeOf(value) !== 'string') {

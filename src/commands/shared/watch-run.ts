@@ -10,6 +10,7 @@ import type { ResponsePlace } from '../../service/response-memory.js';
 import {
   type EndedRun,
   hasEnded,
+  isFinished,
   isKnownStatus,
   outputOf,
   type Run,
@@ -164,7 +165,7 @@ export async function watchAndShow(
       if (documents !== undefined && hasEnded(seen)) {
         const saved = await documents.save(seen);
         run = saved.run;
-        if (saved.paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, saved.paths);
+        if (saved.paths.length > 0 || isFinished(seen)) reporter.savedDocuments(id, saved.paths);
         for (const warning of saved.warnings) reporter.warn(warning);
       }
     } finally {
@@ -172,7 +173,7 @@ export async function watchAndShow(
         await printRun(run, format, severalRuns, session);
       isFirst = false;
     }
-    if (run.status === 'FINISHED') await view.saveOutput?.(id, outputOf(run));
+    if (isFinished(run)) await view.saveOutput?.(id, outputOf(run));
     return run;
   };
   const watched = await watchRun({ ...options, place, onChange }, session);

@@ -4,7 +4,7 @@ import type { Exit } from '../../exit-code.js';
 import type { PastRun } from '../../history/history.js';
 import { stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { hasEnded, outputOf, type Run, withoutJson } from '../../service/run.js';
+import { hasEnded, isFinished, outputOf, type Run, withoutJson } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
@@ -118,7 +118,7 @@ const MAX_LINES = 15;
 /** Prints all that is known of a run, with the beginning of its output, and how to see more. */
 async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
   const { stdout, layout, reporter, service } = session;
-  const [output, isCut] = run.status === 'FINISHED' ? beginningOf(outputOf(run), layout.width) : [];
+  const [output, isCut] = isFinished(run) ? beginningOf(outputOf(run), layout.width) : [];
   const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {

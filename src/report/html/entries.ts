@@ -10,7 +10,7 @@ import {
   withoutTable,
   wordOf,
 } from '../../outcome/outcome.js';
-import { hasEnded } from '../../service/run.js';
+import { hasEnded, isFinished } from '../../service/run.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
@@ -71,7 +71,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     page: outcome.page ?? '',
     /** JSON text (UTF-8), read only where it is shown: all outputs of a batch may not fit into memory. */
     get output(): Uint8Array | undefined {
-      return run?.status === 'FINISHED' ? run.output : undefined;
+      return isFinished(run) ? run.output : undefined;
     },
     succeeded: verdictOf(outcome) === 'succeeded',
   };

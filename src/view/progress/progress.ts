@@ -14,7 +14,7 @@ import {
   wordOf,
 } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import { hasEnded, isFinished, type Run } from '../../service/run.js';
 import {
   formatBytes,
   formatCount,
@@ -143,7 +143,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     if (lines.length <= room) return lines;
     const more = rows.length - Math.max(0, room - 2);
     if (more < 2) return layOut(false);
-    const place = ({ isDone, run }: Row) => (run?.status === 'FINISHED' ? 2 : isDone ? 0 : 1);
+    const place = ({ isDone, run }: Row) => (isFinished(run) ? 2 : isDone ? 0 : 1);
     rows.sort((a, b) => place(a) - place(b));
     return [...layOut(false).slice(0, room - 1), `… ${more} more runs`];
   };
