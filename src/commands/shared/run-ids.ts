@@ -1,6 +1,7 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
 import type { Profile } from '../../config/profile.js';
 import type { ServiceSources } from '../../config/resolve-setting.js';
+import type { ServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, throwProblems } from '../../errors.js';
 import {
@@ -15,6 +16,7 @@ import {
 import { isUsableId } from '../../service/parse-run.js';
 import type { ListedRun } from '../../view/table.js';
 import { OUTPUT_FORMATS, parseFormat, parseGet, type ShowFlags } from './output-flags.js';
+import type { Session } from './session.js';
 import { sessionSteps } from './session-steps.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
@@ -46,16 +48,22 @@ export async function planRuns<Flags extends ShowFlags>(
   return { ...plan, flags, ids, severalRuns: ids.length > 1, history, warnings };
 }
 
-/** Returns how a list shows runs, by what the history has of them. */
-export function listRuns(
-  ids: readonly string[],
-  past: ReadonlyMap<string, PastRun>,
-  nameOf: (workflow: string) => string | undefined,
-): ListedRun[] {
+/** Returns how a list shows runs, by what the history has of them, which is read only if the list `isShown`. */
+export async function listRuns(
+  { ids, settings }: { ids: readonly string[]; settings: Pick<ServiceSettings, 'workflowNameOf'> },
+  { history, service }: Pick<Session, 'history' | 'service'>,
+  isShown: boolean,
+): Promise<ListedRun[]> {
+  const past = isShown ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
   const shorten = idShortener([...past.keys(), ...ids]);
   return ids.map((id) => {
     const known = past.get(id);
-    return { id, shortId: shorten(id), past: known, workflow: nameOf(known?.workflow ?? '') };
+    return {
+      id,
+      shortId: shorten(id),
+      past: known,
+      workflow: settings.workflowNameOf(known?.workflow ?? ''),
+    };
   });
 }
 

@@ -43,22 +43,21 @@ const NOTICE_DELAY = 3_000;
 
 /** Polls all runs concurrently, and prints them in the order of the command line; each is then forgotten. */
 async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
-  const { service, reporter, history } = session;
+  const { service, reporter } = session;
   const polls = plan.ids.map((id) => {
     const place = service.openPlace();
     place.enter();
     return { place, outcome: pollOnce(id, plan.severalRuns ? id : undefined, session, place) };
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
-  const past = plan.format === 'text' ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const listed = listRuns(plan.ids, past, plan.settings.workflowNameOf);
+  const listed = await listRuns(plan, session, plan.format === 'text');
   const view = { ...plan, shorten: shortenKnown(listed) };
   const runs: WatchOutcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const shown = await show(outcome, past.get(outcome.id), view, session);
+      const shown = await show(outcome, listed[runs.length]?.past, view, session);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }

@@ -3,7 +3,6 @@ import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import type { PastRun } from '../../history/history.js';
 import { createFileNames } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
@@ -62,10 +61,9 @@ async function planWatch(
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
-  const { ids, wait, settings, severalRuns, flags } = plan;
-  const { reporter, interruption, service, history } = session;
-  const past = severalRuns ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
-  const listed = listRuns(ids, past, settings.workflowNameOf);
+  const { ids, wait, severalRuns, flags } = plan;
+  const { reporter, interruption } = session;
+  const listed = await listRuns(plan, session, severalRuns);
   const progress = await reporter.startProgress(listed);
   const view = { ...plan, progress };
   let runs: readonly WatchOutcome[] = await Promise.all(
