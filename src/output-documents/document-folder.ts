@@ -15,36 +15,30 @@ import { pluralize } from '../text/quantity.js';
 import { latin1 } from '../text/utf8.js';
 import { createFileNames, type FolderFlag, openSaveFolder } from './save-folder.js';
 
-export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
-  /** Create a folder for each run inside this one. */
-  severalRuns: boolean;
-}
-
 export type DocumentFolder = Awaited<ReturnType<typeof openDocumentFolder>>;
 
 /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
-export async function openDocumentFolder(options: FolderOptions, context: Context) {
-  const { folder, force, severalRuns } = options;
-  const { root, save: saveFiles } = await openSaveFolder({ flag: '--save-documents', ...options }, context);
+export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'flag'>, context: Context) {
+  const flag = '--save-documents';
+  const { root, save: saveFiles } = await openSaveFolder({ flag, folder, force }, context);
   const limit = context.limits.documents;
-  const runFolderNames = createFileNames();
   /** The ids of runs whose documents would have replaced a file. */
   const conflicts = new Set<string>();
 
-  /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
-  const runFolder = (id: string) => (severalRuns ? join(folder, runFolderNames.forRun(id)) : folder);
+  /** Returns this folder, or the one in it with a name. */
+  const folderOf = (name: string) => (name === '' ? folder : join(folder, name));
 
-  const find = (run: Run, name: string | undefined) => {
+  const find = (run: Run, name: string) => {
     const { id, json } = run;
     const output = outputOf(run);
     const { documents, omitted, invalid } = findDocuments(output, limit);
-    const parent = name === undefined ? runFolder(id) : join(folder, name);
+    const parent = folderOf(name);
     const names = createFileNames();
     const files = documents.map((document) => {
       const path = join(parent, names.forDocument(document.jsonPath, document.mediaType));
       return { ...document, path, value: path };
     });
-    const label = severalRuns ? `run ${id}: ` : '';
+    const label = name === '' ? '' : `run ${id}: `;
     const warnings: string[] = [];
     if (invalid > 0)
       warnings.push(`${label}invalid base64 remains in the output: ${pluralize(invalid, 'document')}`);
@@ -62,7 +56,6 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
   return {
     /** The folder without links. */
     root,
-    runFolder,
 
     /**
      * Throws UsageError if the folder has files, which the documents of a new run could replace: their names are known
@@ -81,11 +74,11 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
 
     /**
      * Returns the flags that make another command for these runs save their documents to the same folders, or to one in
-     * it if files are in the way there.
+     * it if files are in the way there. `nameOf` gives the names of their folders.
      */
-    flagsFor(ids: readonly string[]): string[] {
+    flagsFor(ids: readonly string[], nameOf = (_id: string) => ''): string[] {
       const [id = ''] = ids;
-      const same = ids.length === 1 ? runFolder(id) : folder;
+      const same = folderOf(ids.length === 1 ? nameOf(id) : '');
       const isBlocked = ids.some((blocked) => conflicts.has(blocked));
       const target = isBlocked ? join(same, createFileNames().forRun(id)) : same;
       return ['--save-documents', target, ...(force ? ['--force'] : [])];
@@ -95,7 +88,7 @@ export async function openDocumentFolder(options: FolderOptions, context: Contex
      * Saves the documents of a run, in the folder with this name if there is one. Returns the run with their paths in its
      * output. Throws OutputError; the unchanged output then still contains every document.
      */
-    async save(run: Run, name?: string) {
+    async save(run: Run, name = '') {
       const { files, ...saved } = find(run, name);
       try {
         await saveFiles(files);

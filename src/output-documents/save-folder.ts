@@ -79,8 +79,6 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
   };
 
   return {
-    /** As the user wrote it. */
-    folder,
     /** The folder without links. */
     root,
     save,
@@ -144,7 +142,6 @@ const HARMLESS = (
 export function createFileNames() {
   /** By name that is taken, the next copy to try: many equal names would each try all earlier copies. */
   const nextCopy = new Map<string, number>();
-  const ofRuns = new Map<string, string>();
   const take = (stem: string, extension: string): string => {
     const key = `${stem}${extension}`.toLowerCase();
     for (let copy = nextCopy.get(key) ?? 1; ; copy++) {
@@ -163,12 +160,8 @@ export function createFileNames() {
       return take(stem || 'document', extension);
     },
 
-    /** Returns the name of the folder or file of a run, always the same for one id. */
-    forRun(id: string): string {
-      const name = ofRuns.get(id) ?? take(toSafeName(id) || 'run', '');
-      ofRuns.set(id, name);
-      return name;
-    },
+    /** Returns the name of the folder or file of a run. */
+    forRun: (id: string): string => take(toSafeName(id) || 'run', ''),
   };
 }
 

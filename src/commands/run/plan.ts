@@ -104,7 +104,7 @@ export async function planRun(
 /** Opens the folder of --save-documents. With --once it may have the documents of the recorded run. */
 async function openDocuments(flags: RunFlags, context: Context): Promise<DocumentFolder | undefined> {
   const checked = assertWatched('--save-documents', flags.saveDocuments, flags);
-  const { documents } = await openFolders(checked, false, context);
+  const { documents } = await openFolders(checked, context);
   if (flags.once === undefined) await documents?.assertNoFiles();
   return documents;
 }

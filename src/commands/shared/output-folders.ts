@@ -11,7 +11,6 @@ import type { DocumentFlags } from './output-flags.js';
 /** Creates the folders of --save-outputs and --save-documents; undefined without these flags. Throws UsageError. */
 export async function openFolders(
   { saveDocuments, saveOutputs, force = false }: DocumentFlags,
-  severalRuns: boolean,
   context: Context,
 ) {
   if (force && saveDocuments === undefined && saveOutputs === undefined)
@@ -22,9 +21,7 @@ export async function openFolders(
         ? undefined
         : openSaveFolder({ flag: '--save-outputs', folder: saveOutputs, force }, context),
     documents: () =>
-      saveDocuments === undefined
-        ? undefined
-        : openDocumentFolder({ folder: saveDocuments, force, severalRuns }, context),
+      saveDocuments === undefined ? undefined : openDocumentFolder({ folder: saveDocuments, force }, context),
   });
 }
 
@@ -38,7 +35,7 @@ export async function openRowFiles(
   files: readonly string[] | undefined,
   context: Context,
 ): Promise<RowFiles | undefined> {
-  const folders = await openFolders(flags, true, context);
+  const folders = await openFolders(flags, context);
   const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
   if (roots.length === 0) return undefined;
   const names = nameRows(await labels(), files);

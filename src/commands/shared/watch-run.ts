@@ -138,6 +138,8 @@ export interface RunView extends ResumePlan {
   progress: RunsProgress;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents?: DocumentFolder | undefined;
+  /** Returns the name of a run's folder in that one; undefined where there is only one run. */
+  folderOf?: ((id: string) => string) | undefined;
   /** Saves the output of a finished run; undefined without --save-outputs. Throws OutputError. */
   saveOutput?: ((id: string, output: Uint8Array) => Promise<void>) | undefined;
 }
@@ -163,7 +165,7 @@ export async function watchAndShow(
     let run = seen;
     try {
       if (documents !== undefined && hasEnded(seen)) {
-        const saved = await documents.save(seen);
+        const saved = await documents.save(seen, view.folderOf?.(id));
         run = saved.run;
         if (saved.paths.length > 0 || isFinished(seen)) reporter.savedDocuments(id, saved.paths);
         for (const warning of saved.warnings) reporter.warn(warning);

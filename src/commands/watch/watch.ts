@@ -39,24 +39,23 @@ async function planWatch(
   const { runs, wait, folders } = await collectUsageErrors({
     runs: () => planRuns(rawIds, sources),
     wait: () => resolveWaitSettings(sources),
-    folders: () => openFolders(flags, severalRuns, context),
+    folders: () => openFolders(flags, context),
     reports: reports.open,
   });
   const { ids } = runs;
   const { documents, outputs } = folders;
   const { forRun } = createFileNames();
   // Runs end in any order; each gets the same folder and file whenever the command is repeated.
-  for (const id of ids) {
-    forRun(id);
-    documents?.runFolder(id);
-  }
+  const names = new Map(ids.map((id) => [id, forRun(id)]));
+  const nameOf = (id: string) => names.get(id) ?? '';
+  const folderOf = severalRuns ? nameOf : undefined;
   const savedFlags = (some: readonly string[]) => [
-    ...toArgs({ saveOutputs: outputs?.folder }),
-    ...(documents?.flagsFor(some) ?? toArgs({ force: flags.force })),
+    ...toArgs({ saveOutputs: flags.saveOutputs }),
+    ...(documents?.flagsFor(some, folderOf) ?? toArgs({ force: flags.force })),
   ];
-  const saveOutput = outputs && ((id: string, output: Uint8Array) => outputs.saveOutput(forRun(id), output));
+  const saveOutput = outputs && ((id: string, output: Uint8Array) => outputs.saveOutput(nameOf(id), output));
   const subjects = ids.map((id) => ({ id }));
-  return { ...runs, wait, documents, savedFlags, saveOutput, subjects };
+  return { ...runs, wait, documents, folderOf, savedFlags, saveOutput, subjects };
 }
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
