@@ -39,7 +39,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
   maskValues(ofFlags, context);
   const ofFile = await readHeaderFile(sources);
   maskValues(ofFile, context);
-  const headers = new Map<string, string>();
+  const headers: [name: string, value: string][] = [];
   const problems: string[] = [];
   for (const { text, source } of [...ofFile, ...ofFlags]) {
     const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
@@ -53,7 +53,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
     } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
       problems.push(`${header}: the value contains a line break or a non-ASCII character`);
     } else {
-      headers.set(key, value.trim());
+      headers.push([key, value.trim()]);
     }
   }
   throwProblems(problems);

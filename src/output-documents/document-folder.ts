@@ -23,7 +23,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
   const { root, save: saveFiles } = await openSaveFolder({ flag, folder, force }, context);
   const limit = context.limits.documents;
   /** The ids of runs whose documents would have replaced a file. */
-  const conflicts = new Set<string>();
+  const conflicts: string[] = [];
 
   /** Returns this folder, or the one in it with a name. */
   const folderOf = (name: string) => (name === '' ? folder : join(folder, name));
@@ -79,7 +79,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
     flagsFor(ids: readonly string[], nameOf = (_id: string) => ''): string[] {
       const [id = ''] = ids;
       const same = folderOf(ids.length === 1 ? nameOf(id) : '');
-      const isBlocked = ids.some((blocked) => conflicts.has(blocked));
+      const isBlocked = ids.some((blocked) => conflicts.includes(blocked));
       const target = isBlocked ? join(same, createFileNames().forRun(id)) : same;
       return ['--save-documents', target, ...(force ? ['--force'] : [])];
     },
@@ -93,7 +93,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
       try {
         await saveFiles(files);
       } catch (error) {
-        if (error instanceof OutputError && errorCode(error.cause) === 'EEXIST') conflicts.add(run.id);
+        if (error instanceof OutputError && errorCode(error.cause) === 'EEXIST') conflicts.push(run.id);
         throw error;
       }
       return { ...saved, paths: files.map(({ path }) => path) };

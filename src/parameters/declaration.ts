@@ -109,11 +109,11 @@ export function checkInputs(
   const names = [...parameters.keys()];
   const free = names.filter((name) => !inputs.has(name));
   const known = names.length === 0 ? 'the workflow has none' : `expected ${names.join(', ')}`;
-  const suggested = new Set<string>();
+  const suggested: string[] = [];
   const unknown = [...inputs.keys()].flatMap((name): Mismatch[] => {
     if (parameters.has(name)) return [];
     const nearest = findNearest(name, free);
-    if (nearest !== undefined) suggested.add(nearest);
+    if (nearest !== undefined) suggested.push(nearest);
     const fix = nearest === undefined ? known : `did you mean "${nearest}"?`;
     return [{ name, message: `unknown parameter "${name}"; ${fix}` }];
   });
@@ -122,7 +122,7 @@ export function checkInputs(
     const found = inputs.get(name);
     if (found !== undefined) return checkValue(parameter, found);
     // A misspelt name is one mistake.
-    if (isOptional || inputs.has(name) || suggested.has(name)) return [];
+    if (isOptional || inputs.has(name) || suggested.includes(name)) return [];
     return [{ name, isMissing: true, message: `missing input ${name} (${type})` }];
   });
   return [...declared, ...unknown];

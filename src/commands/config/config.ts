@@ -30,7 +30,7 @@ import { namedWorkflows } from '../../config/workflow.js';
 import { throwProblems, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { openHistory } from '../../history/history.js';
-import { describeParameter, type Parameter } from '../../parameters/declaration.js';
+import { describeParameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
@@ -315,9 +315,9 @@ function hasUsableBaseUrl(sources: ServiceSources): boolean {
 
 function workflowSettings(profile: Profile): EffectiveSetting[] {
   const sourceOf = (...place: string[]) => profile.sourceOf('workflows', ...place).name;
-  return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => [
+  return namedWorkflows(profile).flatMap(({ name, id, parameters }) => [
     { ...setting(`workflows.${name}`, id, sourceOf(name)), label: name },
-    ...[...parameters.values()].map((parameter) => {
+    ...[...(parameters?.values() ?? [])].map((parameter) => {
       const key = parameter.name + (parameter.isOptional ? '?' : '');
       const full = `workflows.${name}.parameters.${parameter.name}`;
       const source = sourceOf(name, 'parameters', key);

@@ -182,7 +182,7 @@ export interface Claim {
 /** Returns the owner of a journal after each of its lines, which are applied in order. */
 export function createOwnership() {
   let current: Claim | undefined;
-  const replaced = new Set<unknown>();
+  const replaced: unknown[] = [];
   return {
     /** The claim of the current owner; undefined if there is none. */
     get claim() {
@@ -197,12 +197,12 @@ export function createOwnership() {
       if (event !== 'open' || !isClaim(line)) return;
       // The first of several rival claims wins: the others name an owner that is already replaced.
       if (owner !== undefined && line.after !== owner) return;
-      if (owner !== undefined) replaced.add(owner);
+      if (owner !== undefined) replaced.push(owner);
       current = line;
     },
 
     /** Returns whether the owner with this token was replaced: its later lines are ignored. */
-    isReplaced: (token: unknown) => replaced.has(token),
+    isReplaced: (token: unknown) => replaced.includes(token),
   };
 }
 
