@@ -91,7 +91,7 @@ export type Common = Partial<Pick<Entry, 'workflow' | 'version'>>;
 export function* serializeEntries(
   entries: readonly Entry[],
   common: Common,
-  groupIds: ReadonlyMap<Entry, number>,
+  groupIds: readonly (number | undefined)[],
   table: string,
 ): Generator<string, void, void> {
   let left = MAX_OUTPUTS;
@@ -104,7 +104,7 @@ export function* serializeEntries(
     const row: Record<string, unknown> = {
       ...texts,
       outcome: PAGE_OUTCOMES.indexOf(entry.outcome),
-      group: groupIds.get(entry),
+      group: groupIds[index],
       output: fits ? text : OMITTED,
     };
     for (const member of Object.keys(common)) row[member] = row[member] === '' ? null : undefined;

@@ -28,11 +28,10 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
   const failures = new ReasonGroups<Entry>(MAX_LINKS);
-  const groupIds = new Map<Entry, number>();
-  for (const entry of entries) {
+  const groupIds = entries.map((entry) => {
     const { succeeded, outcome, step, message } = entry;
-    if (!succeeded) groupIds.set(entry, failures.add({ outcome: outcome.label, step, message }, entry).id);
-  }
+    return succeeded ? undefined : failures.add({ outcome: outcome.label, step, message }, entry).id;
+  });
   const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
   yield renderHead(headline).text;
   const [first] = entries;
