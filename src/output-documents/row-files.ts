@@ -15,8 +15,8 @@ export function nameRows(
   files: readonly string[] = all.filter((label) => !ROW_LABEL.test(label)),
 ) {
   const base = commonFolder(files);
-  const seen = new Set<string>();
-  const ambiguous = new Set<string>();
+  /** How many labels want each name, which are equal regardless of case. */
+  const wanted = new Map<string, number>();
 
   const wantedName = (label: string): string => {
     const [, line, text = ''] = ROW_LABEL.exec(label) ?? [];
@@ -28,7 +28,7 @@ export function nameRows(
 
   for (const label of new Set(all)) {
     const key = wantedName(label).toLowerCase();
-    (seen.has(key) ? ambiguous : seen).add(key);
+    wanted.set(key, (wanted.get(key) ?? 0) + 1);
   }
   return {
     /** The folders that the files are in; none for the rows of a table. */
@@ -38,7 +38,7 @@ export function nameRows(
     nameOf(label: string, row: number | undefined): string {
       const name = wantedName(label);
       const [, line] = ROW_LABEL.exec(label) ?? [];
-      const isAmbiguous = ambiguous.has(name.toLowerCase());
+      const isAmbiguous = (wanted.get(name.toLowerCase()) ?? 0) > 1;
       if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
       return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
     },
