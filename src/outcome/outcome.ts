@@ -181,7 +181,10 @@ export function failureText({ step, message }: { step?: unknown; message?: unkno
     .replace(/\s*\n\s*/g, '; ');
 }
 
-export const NO_MESSAGE = '(the service gave no message)';
+/** Returns the service's message of a run that failed, or that it gave none; not sanitized. */
+export function failureMessage(run: Run | undefined): string {
+  return run?.error?.message || '(the service gave no message)';
+}
 
 /** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */
 export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
@@ -189,7 +192,7 @@ export function problemLines({ state, error, run, durationMs }: Outcome, { elaps
   if (STATES[state].exit === ExitCode.ok) return [];
   if (state === 'running') return [sanitize(stillText(run, elapsed ? durationMs : undefined))];
   if (state === 'waiting') return ['it was not sent'];
-  return sanitizeLines(run?.error?.message || NO_MESSAGE);
+  return sanitizeLines(failureMessage(run));
 }
 
 /** Returns the problem's lines after one for the failed step, if known. */

@@ -4,7 +4,7 @@ import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
   exitOf,
-  NO_MESSAGE,
+  failureMessage,
   type Outcome,
   statusText,
   stepsText,
@@ -149,6 +149,6 @@ function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter
   }
   const { message, step } = run.error ?? {};
   const end = step === undefined ? 'Failed' : `Failed at step ${sanitize(step)}`;
-  const lines = message ? quoteLines(message) : [NO_MESSAGE];
+  const lines = message ? quoteLines(message) : [failureMessage(run)];
   reporter.block([`${end} (${facts})`, ...lines], 'Failed', style.error);
 }

@@ -1,6 +1,6 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
-import { NO_MESSAGE } from '../../outcome/outcome.js';
+import { failureMessage } from '../../outcome/outcome.js';
 import { piecesOf, type ReasonGroup, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import { ROW_LABEL } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
@@ -199,8 +199,8 @@ export function createRowStates() {
     // A row that is unknown and sent again keeps its reason meanwhile.
     if (event.event === 'sent') return before.state === 'unknown' ? before : noResponse;
     if (event.event === 'ended' && ROW_STATES[rowState] !== 'skip') {
-      const { step, message } = event.run.error ?? {};
-      return know(rowState, undefined, { step, message: message || NO_MESSAGE }, row);
+      const { run } = event;
+      return know(rowState, undefined, { step: run.error?.step, message: failureMessage(run) }, row);
     }
     // Most events of a large file are of these.
     const hasNone = ['waiting', 'running', 'finished'].includes(rowState);
