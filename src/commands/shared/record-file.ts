@@ -42,7 +42,6 @@ export function ownedFileOptions(
   { path, name }: { path: string; name: string },
   { context: { self, clock, uid }, interruption }: Pick<Session, 'context' | 'interruption'>,
 ): OwnedFileOptions {
-  const { isAlive, ...identity } = self;
-  const owner = { ...identity, token: randomBytes(4).toString('hex') };
-  return { path, name, owner, isAlive, clock, uid, giveUp: interruption.impatient };
+  const owner = { ...self, token: randomBytes(4).toString('hex') };
+  return { path, name, owner, clock, uid, giveUp: interruption.impatient };
 }

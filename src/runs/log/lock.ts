@@ -22,7 +22,7 @@
 import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
-import { type Clock, isAliveHere } from '../../platform/context.js';
+import { type Clock, type Context, isAliveHere } from '../../platform/context.js';
 import { readFromStart } from '../../platform/files.js';
 import { parseJson } from '../../text/json/json-file.js';
 import { formatIso } from '../../text/quantity.js';
@@ -31,9 +31,8 @@ import { readLines } from '../../text/utf8.js';
 export interface LockOptions {
   /** Absolute. */
   path: string;
-  owner: Owner;
-  /** Whether the process with this id and start is alive; undefined if a later process may have its id. */
-  isAlive(pid: number, started: string | undefined): boolean | undefined;
+  /** This process; JSON leaves out the function that tells which others are alive. */
+  owner: Owner & Pick<Context['self'], 'isAlive'>;
   clock: Clock;
   /** Ends the wait for signs of life of another owner, with its reason. */
   signal?: AbortSignal | undefined;
@@ -118,12 +117,12 @@ export async function readOwnership(handle: FileHandle) {
 
 async function mayBeAlive(claim: Claim, id: string, options: LockOptions) {
   const { owner } = claim;
-  const { owner: self, isAlive } = options;
+  const { owner: self } = options;
   const isSameFile = claim.file === id;
   // An earlier process had the id of this one.
   const isRunning = isAliveHere(owner, {
     ...self,
-    isAlive: (...ids) => owner.pid !== self.pid && isAlive(...ids),
+    isAlive: (...ids) => owner.pid !== self.pid && self.isAlive(...ids),
   });
   if (isRunning === false) return false;
   if (isRunning && isSameFile) return true;
