@@ -146,8 +146,8 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
     await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: plan.subject.inputs });
     const known = await triggerRun(log, plan, session, async () => digests);
     // If that fails, the outcome is unknown to later commands, and they send nothing.
-    await log.flush().catch((error) => {
-      const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
+    await log.flush().catch(({ cause }: OutputError) => {
+      const reason = describeSystemError(cause);
       session.reporter.warn(
         `${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`,
       );
