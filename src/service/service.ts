@@ -23,7 +23,8 @@ export interface Credentials {
 
 /** Progress of requests, for logging. Times are in milliseconds. */
 export interface ServiceEvents {
-  request(method: string, url: string, bodyBytes?: number): void;
+  /** A trigger is sent with a body, any other request has none. */
+  request(url: string, bodyBytes: number | undefined): void;
   response(status: number, durationMs: number, requestId: string | undefined): void;
   /** What is wrong with a response that can be used, or what the service announced: said once. */
   warn(text: string): void;
@@ -86,8 +87,7 @@ export async function sendRequest(
 ) {
   const { gate, events, credentials, clock } = service;
   await gate?.acquire(signal);
-  const body = 'runId' in request ? undefined : request;
-  events.request(body === undefined ? 'GET' : 'POST', url.href, body?.length);
+  events.request(url.href, 'runId' in request ? undefined : request.length);
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,

@@ -233,8 +233,8 @@ const LARGE_BODY = 1024 * 1024;
 /** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
   return {
-    request(method, url, bodyBytes) {
-      reporter.debug(`> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`);
+    request(url, bodyBytes) {
+      reporter.debug(bodyBytes === undefined ? `> GET ${url}` : `> POST ${url} (${formatBytes(bodyBytes)})`);
     },
     response(status, durationMs, requestId) {
       const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
