@@ -100,12 +100,12 @@ async function runsOfOtherRows(
   adoptions: readonly Adoption[],
   { path, name }: { path: string; name: string },
 ): Promise<string[]> {
-  const problems = new Set<string>();
+  const problems: string[] = [];
   await readEvents(path, name, (event) => {
     if (event.event !== 'accepted') return;
     const adoption = adoptions.find(({ id }) => id !== NO_RUN && id === event.id);
     if (adoption !== undefined && adoption.row !== event.row)
-      problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
+      problems.push(`${adoption.flag}: this run belongs to row ${event.row}`);
   });
-  return [...problems];
+  return [...new Set(problems)];
 }

@@ -151,11 +151,11 @@ const MAX_LISTED_NAME = 80;
 
 /** Returns the names of the first members of a JSON object, for a message: each once, long ones cut, and how many follow. */
 export function listNames(bytes: Uint8Array): string {
-  const names = new Set<string>();
+  const names: string[] = [];
   let count = 0;
   forEachChild(bytes, ({ name }) => {
-    if (count++ < MAX_LISTED) names.add(decodeStart(name, MAX_LISTED_NAME));
+    if (count++ < MAX_LISTED) names.push(decodeStart(name, MAX_LISTED_NAME));
   });
   const more = count > MAX_LISTED ? [`… (${count - MAX_LISTED} more)`] : [];
-  return [...names, ...more].join(', ') || '(none)';
+  return [...new Set(names), ...more].join(', ') || '(none)';
 }
