@@ -178,7 +178,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
 
   /** Closes all connections immediately. */
   const close = async () => {
-    closed.abort(new Error('closed'));
+    closed.abort();
     await Promise.all(polling.map(({ client }) => client.destroy()));
   };
 
