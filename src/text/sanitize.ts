@@ -66,10 +66,8 @@ export const LOG_COMMAND = /##(?=[A-Za-z]*\[)/g;
 
 /** Returns the JSON escape of a character: `\uXXXX`, twice for one beyond U+FFFF. */
 export function escapeCharacter(character: string): string {
-  return character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+  // Without the flag u, a dot is half of a pair of surrogates, too.
+  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Sanitizes one field for one line: escapes unsafe code points, and truncates long text visibly. */
