@@ -169,10 +169,12 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
   const workflow = workflows.find((candidate) => candidate.id.toLowerCase() === id.toLowerCase());
   if (workflow !== undefined) return workflow;
   // Ids are all that the interface takes.
-  const named = workflows.find(({ versionName }) => versionName.startsWith(`${id} `));
+  const meant = workflows.find(
+    (one) => one.id.startsWith(id.toLowerCase()) || one.versionName.startsWith(`${id} `),
+  );
   // The id is the last word, so that no terminal breaks the line behind it.
-  const suggestion = named === undefined ? '.' : `; ${named.versionName} is ${named.id}`;
-  throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}${suggestion}`);
+  const suggestion = meant === undefined ? 'see wfr sandbox --list' : `${meant.versionName} is ${meant.id}`;
+  throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}; ${suggestion}`);
 }
 
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */
@@ -180,7 +182,10 @@ function readValues(inputs: Record<string, unknown>, { parameters, versionName }
   const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
   const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
-    const problems = mismatches.map(({ name, message }) => `inputs.${name}: ${message}`);
+    // What is missing or unknown, the message names.
+    const problems = mismatches.map(({ name, message }) =>
+      message.startsWith('must') ? `inputs.${name}: ${message}` : message,
+    );
     const message = `The inputs do not match the Start Node: ${problems.join('\n')}`;
     throw new Rejection(422, message, ` ${versionName}`);
   }

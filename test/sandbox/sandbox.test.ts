@@ -106,7 +106,8 @@ describe('sandbox: the service', () => {
       400,
       'The fields "worfklowId" and "workflowId" differ.',
     ],
-    ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
+    ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x"; see wfr sandbox --list'],
+    ['{"worfklowId":"5B1F0C","inputs":{}}', 404, `There is no workflow "5B1F0C"; invoice v3 is ${INVOICE}`],
     [
       '{"worfklowId":"invoice","inputs":{}}',
       404,
@@ -129,7 +130,7 @@ describe('sandbox: the service', () => {
       422,
       'base64 of its data URI is not valid',
     ],
-    [trigger({ customer: 'x' }), 422, 'inputs.invoice: missing input invoice (document)'],
+    [trigger({ customer: 'x' }), 422, 'Start Node: missing input invoice (document)'],
     [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer: must be a string, found an array'],
   ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
     const { sandbox } = await startTestSandbox();
@@ -343,8 +344,8 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await run('amount=5', 'tag:=[]');
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.customer: missing input customer (string)\n' +
-        '| inputs.amount: must be a number, found a string\n| inputs.tag: unknown parameter "tag"; did you mean "tags"?',
+      '| The inputs do not match the Start Node: missing input customer (string)\n' +
+        '| inputs.amount: must be a number, found a string\n| unknown parameter "tag"; did you mean "tags"?',
     );
   });
 

@@ -109,7 +109,7 @@ describe('run: in the sandbox', () => {
     const result = await runCli(['run', INVOICE, 'customer:=5', 'extra=x'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.invoice: missing input invoice (document)\n| inputs.customer: must be a string, found a number\n| inputs.extra: unknown parameter "extra"; expected invoice, customer',
+      '| The inputs do not match the Start Node: missing input invoice (document)\n| inputs.customer: must be a string, found a number\n| unknown parameter "extra"; expected invoice, customer',
     );
     expect(posts()).toBe(1);
     expect(sandbox.runCount()).toBe(0);
@@ -119,7 +119,7 @@ describe('run: in the sandbox', () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', 'no-such-workflow'], { env, clock });
     expect(result.exitCode).toBe(5);
-    expect(result.stderr).toContain('| There is no workflow "no-such-workflow".');
+    expect(result.stderr).toContain('| There is no workflow "no-such-workflow"; see wfr sandbox --list\n');
   });
 
   test('run: the workflow can be given as its URL', async () => {
