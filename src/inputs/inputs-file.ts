@@ -29,9 +29,8 @@ export function segmentOf({ name, separator, value, mediaType }: Item, isCell = 
   if (separator === '=') return Buffer.from(JSON.stringify(value));
   if (separator !== ':=') return { kind: KINDS[separator], path: value, mediaType };
   const start = escapeName(name);
-  const fix = isCell
-    ? `name the column ${start}`
-    : `use ${start}=text; for a document, ${start}@path; for a file of JSON, ${start}@:=path`;
+  const text = /^[\w.-]+$/.test(value) ? value : 'text';
+  const fix = isCell ? `name the column ${start}` : `use ${start}=${text}; see wfr help inputs`;
   const comma = /^-?\d+,\d+$/.test(value) ? '; a number has a point, no comma' : '';
   return checkJson(Buffer.from(value), `${comma}; for text, ${fix}`);
 }

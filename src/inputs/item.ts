@@ -206,16 +206,17 @@ function exampleItems(parameters: Parameters, isOptional: boolean, document?: st
 
 /**
  * Returns what texts may stand for: a warning for each that is `@` and the path of a file, and unless `areDeclared`, by name a
- * hint for each that is a path, a number or a boolean.
+ * hint for each that is a path, a number or a boolean, and for each value that is JSON.
  */
 export async function describeTexts(items: readonly Item[], cwd: string, areDeclared: boolean) {
   const warnings: string[] = [];
   const hints = new Map<string, string>();
   for (const { name, raw, separator, value } of items) {
-    if (separator !== '=') continue;
     const path = value.replace(/^@/, '');
     const type = typeof parseJson(value);
     const use = (mark: string, end = '') => shellCommand([escapeName(name) + mark + end]);
+    if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=')}`);
+    if (separator !== '=') continue;
     if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
       const fixes = `${areDeclared ? '' : `${use('@', path)}, or `}${use('@=', path)}`;
       const text = `${raw}: sends the text "${value}", not the file; write ${fixes} for its text`;

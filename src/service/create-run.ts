@@ -211,7 +211,8 @@ export async function createRun(
       if (error instanceof HttpError) {
         facts.summary = [...facts.summary, NOTHING_CREATED];
         const blamed = trigger.inputs.filter(({ name }) => blamesInput(error.info, name));
-        facts.hints = [...blamed.flatMap(({ hint }) => hint ?? []), ...facts.hints];
+        const hints = [...blamed.flatMap(({ hint }) => hint ?? []), ...facts.hints];
+        facts.hints = hints.length === 0 && rejectsBody(error.info) ? [INPUTS_HINT] : hints;
       }
       log.refused(error, true);
     }
@@ -220,11 +221,19 @@ export async function createRun(
 }
 
 /** Returns whether the service rejected the value of this input: its message has the name, and does not call it unknown. */
-export function blamesInput({ status, message = '' }: ErrorResponse, name: string): boolean {
+export function blamesInput(response: ErrorResponse, name: string): boolean {
+  const { message = '' } = response;
   const aboutValues = message.split(/[;\n]/).filter((part) => !/unknown/i.test(part));
   const words = aboutValues.join(' ').split(/[^\p{L}\p{N}_-]+/u);
-  return (status === 400 || status === 422) && words.includes(name);
+  return rejectsBody(response) && words.includes(name);
 }
+
+function rejectsBody({ status }: ErrorResponse): boolean {
+  return status === 400 || status === 422;
+}
+
+/** Where the service has said what is wrong, and wfr knows nothing to add. */
+const INPUTS_HINT = 'Inputs are written name=text, name@file or name:=json: wfr help inputs';
 
 /**
  * Returns a signal that aborts a request when a signal comes, unless its body is complete. Then a run may exist, so wfr

@@ -81,7 +81,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
   if (status >= 500 || status === 408) return [`the service answered ${what} with an error (${status})`];
   const summary = `the service rejected ${what} (${status})`;
   if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
-  // A message about inputs alone does not doubt the workflow, and says what is wrong.
+  // A message about inputs alone does not doubt the workflow.
   if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary];
   return [
     summary,

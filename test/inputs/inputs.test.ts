@@ -156,6 +156,9 @@ describe('inputs: texts that the service rejects', () => {
     'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
   const AMOUNT = 'amount: sent as a text; for a number write amount:=';
   const PAID = 'paid: sent as a text; for a boolean write paid:=';
+  const CODE = 'code: sent as JSON; for a text write code=';
+  /** What is said if nothing else is known to help. */
+  const GENERAL = 'Inputs are written name=text, name@file or name:=json: wfr help inputs';
 
   /** Returns the hints of the error, and the lines before it. */
   async function reject(status: number, message: string, args: readonly string[]) {
@@ -172,9 +175,10 @@ describe('inputs: texts that the service rejects', () => {
   test.each([
     ['names one of them', 422, 'inputs.invoice: must be a document', [FILE]],
     ['names two of them', 400, 'inputs: "paid" and "amount" are texts', [AMOUNT, PAID]],
-    ['names none of them', 400, 'inputs: the amounts are invalid', []],
-    ['names another input of the command line', 422, 'inputs.customer: is unknown', []],
-    ['names an input of the inputs file', 422, 'inputs.size: is unknown', []],
+    ['names one that is JSON', 422, 'inputs.code: must be a string, found a number', [CODE]],
+    ['names none of them', 400, 'inputs: the amounts are invalid', [GENERAL]],
+    ['names another input of the command line', 422, 'inputs.customer: is unknown', [GENERAL]],
+    ['names an input of the inputs file', 422, 'inputs.size: is unknown', [GENERAL]],
     ['has another status', 409, 'inputs.amount: is in use', []],
     [
       'calls one unknown',
@@ -186,20 +190,20 @@ describe('inputs: texts that the service rejects', () => {
   ])(
     'run: a rejection that %s has a hint for each that may be wrong',
     async (_case, status, message, hints) => {
-      const args = ['invoice=scan.pdf', 'amount=3', '-i', 'paid=true', 'customer=ACME', 'id=007', 'all=[1]'];
+      const args = ['invoice=scan.pdf', 'amount=3', '-i', 'paid=true', 'customer=ACME', 'id=007', 'code:=7'];
       const result = await reject(status, message, [...args, '--inputs-file', 'other.json']);
       expect(result).toEqual({ hints, lines: [] });
     },
   );
 
   test.each(['./up/../../scan.pdf', '/etc/passwd', 'none.pdf', '.', '', '-', '3x', 'null'])(
-    'run: a rejection of the text "%s" has no hint, as it is no file in the folder and no number',
+    'run: a rejection of the text "%s" has only the general hint, as it is no file in the folder and no number',
     async (text) => {
-      expect((await reject(422, 'inputs.note: is invalid', [`note=${text}`])).hints).toEqual([]);
+      expect((await reject(422, 'inputs.note: is invalid', [`note=${text}`])).hints).toEqual([GENERAL]);
     },
   );
 
-  test('run: a rejection of a text that must be one by its declaration has no hint', async () => {
+  test('run: a rejection of a text that must be one by its declaration has only the general hint', async () => {
     const { baseUrl } = await scriptedService((_request, reply) =>
       reply.send(422, { message: 'inputs.amount: no' }),
     );
@@ -209,7 +213,7 @@ describe('inputs: texts that the service rejects', () => {
       profiles: { p: { baseUrl, workflows: { w: workflow } } },
     });
     const { stderr } = await runCli(['run', 'w', 'amount=3', '--json'], { env });
-    expect(errorData(stderr)).toMatchObject({ code: 'rejected', hints: [] });
+    expect(errorData(stderr)).toMatchObject({ code: 'rejected', hints: [GENERAL] });
   });
 
   test('run: the hints about rejected texts come before that about the field of the workflow', async () => {
@@ -451,7 +455,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       ['one', 'x:={'],
       [
         'one: has no value; write one=text, one@file or one:=json',
-        'x:={: not JSON: unexpected end at character 2; for text, use x=text; for a document, x@path; for a file of JSON, x@:=path',
+        'x:={: not JSON: unexpected end at character 2; for text, use x=text; see wfr help inputs',
       ],
     ],
     [Array.from('abcdefghijkl'), [`a, b, c, d, e, f, g, h, i, j and 2 more: ${NO_INPUT}`]],
@@ -473,6 +477,8 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:={"a":1,}', 'x:={"a":1,}: not JSON: expected a name in double quotes at character 8'],
     ['x:=[1}', 'x:=[1}: not JSON: expected a comma or ] at character 3'],
     ['x:=:1', 'x:=:1: not JSON: expected a value at character 1'],
+    ['x:=ACME-1.2', 'expected a value at character 1; for text, use x=ACME-1.2; see wfr help inputs\n'],
+    ['x:=ACME Ltd', 'expected a value at character 1; for text, use x=text; see wfr help inputs\n'],
     ['x:=-1,25', 'at character 3; a number has a point, no comma; for text, use x=text'],
     ['x:=1,2,3', 'at character 2; for text, use x=text'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at character 1'],
@@ -481,10 +487,7 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@:=', 'x@:=: has no path after "@:="'],
     ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
     ['@=x', '@=x: has no name before "@="'],
-    [
-      'a\\:\\=b:=@my x.json',
-      'for text, use a\\:\\=b=text; for a document, a\\:\\=b@path; for a file of JSON, a\\:\\=b@:=path',
-    ],
+    ['a\\:\\=b:=@my x.json', 'for text, use a\\:\\=b=text; see wfr help inputs'],
     ['x:=@', 'x:=@: not JSON: expected a value at character 1'],
     ['x:=@/etc/passwd', 'x:=@/etc/passwd: not JSON: expected a value at character 1; for text, use x=text'],
     ['x@pdf', 'the file name does not imply a media type'],

@@ -137,10 +137,10 @@ describe('run: rejections that are followed by another spelling', () => {
   test.each<[unknown]>([
     [{ message: 'The inputs do not match the Start Node.' }],
     [{ message: 'Extra inputs are not permitted' }],
-  ])('run: a 422 response with %j is final, and its own message is the advice', async (body) => {
+  ])('run: a 422 response with %j is final, and the advice is how inputs are written', async (body) => {
     const { stderr, exitCode, count } = await posts(422, body);
     expect({ exitCode, count }).toEqual({ exitCode: 5, count: 1 });
-    expect(stderr).toMatch(/\n\| .*inputs.*\n$/);
+    expect(stderr).toMatch(/\n\| .*inputs.*\n {2}Inputs are written .*: wfr help inputs\n$/);
   });
 
   test('run: a message about inputs that names the field suggests --workflow-id-field', async () => {

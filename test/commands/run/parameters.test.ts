@@ -157,11 +157,11 @@ describe('wfr run with declared parameters', () => {
     ['amount:=null', 'must be a number, found null; write amount:=1'],
     [
       'amount:=twelve',
-      'not JSON: expected a value at character 1; for text, use amount=text; for a document, amount@path; for a file of JSON, amount@:=path',
+      'not JSON: expected a value at character 1; for text, use amount=twelve; see wfr help inputs',
     ],
     [
       'customer:=ACME',
-      'not JSON: expected a value at character 1; for text, use customer=text; for a document, customer@path; for a file of JSON, customer@:=path',
+      'not JSON: expected a value at character 1; for text, use customer=ACME; see wfr help inputs',
     ],
     ['amount@=12.json', 'must be a number, found a string; write amount:=1'],
     ['amount@scan.pdf', 'must be a number, found a document; write amount:=1'],
