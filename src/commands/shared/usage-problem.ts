@@ -7,9 +7,6 @@ import { commandPath } from './flags.js';
 /** Commands that are listed at most as those that have a flag. */
 const MAX_LISTED = 4;
 
-/** The fewest letters of a flag that tell which one is meant. */
-const MIN_BEGINNING = 3;
-
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
 export function usageErrorOf(
   { code, message }: CommanderError,
@@ -32,7 +29,8 @@ export function usageErrorOf(
       const name = flag.slice(2);
       const own = command.createHelp().visibleOptions(command);
       const known = own.flatMap(({ long }) => long?.slice(2) ?? []);
-      const begun = known.find((one) => name.length >= MIN_BEGINNING && one.startsWith(name));
+      // Fewer letters could be the beginning of any flag.
+      const begun = known.find((one) => name.length * 3 >= one.length && one.startsWith(name));
       const owners = begun ? [] : defineOthers();
       const names = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
       if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);

@@ -270,6 +270,8 @@ describe('wfr: mistakes on the command line', () => {
     [['status', 'x', '-o', 'jsn'], '--output jsn: did you mean json?\n', ''],
     [['status', 'x', '--color', 'alway'], '--color alway: did you mean always?\n', ''],
     [['status', 'x', '--no-wait'], '--no-wait: there is no such flag\n', 'wfr help status'],
+    [['status', '--all'], '--all: there is no such flag\n', 'wfr help status'],
+    [['status', '--allow'], '--allow: there is no such flag; did you mean --allow-http?\n', ''],
     [['help', 'config', 'edit'], 'no help on "config edit"; did you mean config init?\n', ''],
     [['help', 'watch', 'x'], 'no help on "watch x"', ''],
     [['help', 'inputs', 'x'], 'no help on "inputs x"; did you mean inputs?\n', ''],
