@@ -161,9 +161,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     };
     for await (const { facts, values } of readRows()) {
       const { label, outcome } = facts;
-      const cells = [label ?? '', outcome, ...values.map(textOf), failureText(facts)].map((text) =>
-        sanitize(String(text)),
-      );
+      const reason = failureText(facts);
+      // What to do about held rows is the same for all, and said below the rows.
+      const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
+      const cells = [label ?? '', outcome, ...values.map(textOf), why].map((text) => sanitize(String(text)));
       rows.push(cells);
       size += cells.join('').length;
       if (size < MAX_TABLE) continue;

@@ -132,7 +132,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!/^[@\w-]{2,}$/.test(text) || (await statOf(resolvePath(text, context)))) return text;
   const found = (await openHistory(context).readAll()).filter(({ id }) => findByStart(text, [id]).length > 0);
-  if (found.length === 0) throw new UsageError(`${text}: neither a file nor a batch of the history`);
+  if (found.length === 0)
+    throw new UsageError(`${text}: neither a file nor a batch of the history`, 'wfr history');
   // A batch without any run may have been continued at another service: the latest one has its file.
   const [batch, ...others] = found.filter(isBatch);
   if (batch === undefined)

@@ -371,7 +371,7 @@ describe('batch --rows: tables that change', () => {
   });
 
   test('batch: why rows are held is said once, also of those that a later command holds', async () => {
-    const { run, write } = await prepareTable(table('A,1', 'B,2', 'C,3'));
+    const { run, write, wfr, cwd } = await prepareTable(table('A,1', 'B,2', 'C,3'));
     await run();
     write(table('A,1', 'B,4', 'C,3'));
     await run();
@@ -379,6 +379,8 @@ describe('batch --rows: tables that change', () => {
     expect((await run()).stderr).toContain(
       '\n  3 held: may be a sent row that has changed; --label with a unique column tells changed rows from new ones\n    rows.csv:3-5\n',
     );
+    const { stdout } = await wfr(['results', 'out.jsonl', '--get', ''], { cwd });
+    expect(stdout).toContain('rows.csv:4  held      may be a sent row that has changed\n');
   });
 
   test('batch --label: a row with another content is held, and one that was removed and one that was added are not', async () => {

@@ -344,10 +344,10 @@ test('results: the beginning of the id of a run is no results file, and the erro
     stderr: 'wfr: error: 7C704D0B: is a run, not a batch; wfr watch 7C704D0B prints its output\n',
   });
   expect((await wfr(['results', '7c704d0c'], { env })).stderr).toBe(
-    'wfr: error: 7c704d0c: neither a file nor a batch of the history\n',
+    'wfr: error: 7c704d0c: neither a file nor a batch of the history\n  See: wfr history\n',
   );
   expect((await wfr(['results', '@last'], { env })).stderr).toBe(
-    'wfr: error: @last: neither a file nor a batch of the history\n',
+    'wfr: error: @last: neither a file nor a batch of the history\n  See: wfr history\n',
   );
 });
 
