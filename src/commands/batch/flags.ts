@@ -11,7 +11,7 @@ continues after any interruption and sends no row twice. The header of a table
 has the names of inputs with their separators: customer,amount:=,invoice@.
 docs/batch.md has the rest.
 
-Examples:
+Examples (invoice is a configured name):
   wfr batch invoice --each invoice scans/inv-*.pdf
   wfr batch invoice --rows customers.csv --check
   wfr batch invoice --rows customers.csv -i to=EU`,

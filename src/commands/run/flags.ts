@@ -20,7 +20,7 @@ second run. If it says that one may exist, look in the service, then add
 --adopt <id>, or --resend-unknown if there is none.
 docs/once.md has the rest.
 
-Examples:
+Examples (invoice is a configured name):
   wfr run 3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f name=Ada
   wfr run invoice amount:=12.50 --get /total
   id=$(wfr run --detach invoice invoice@scan.pdf)`,

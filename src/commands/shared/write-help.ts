@@ -46,7 +46,7 @@ export function helpWidth({ columns }: Output): number {
 /** The title of a topic. */
 const TITLE = /^(?!Usage:).+(?=\n\n)/;
 /** `Usage:`, `Examples:` or `Messages (stderr):`, but no sentence that ends with a colon. */
-const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
+const HEADING = /^Usage:|^Examples.*:$|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 
 /** A flag, a command or another term before its meaning, beside it or below, without what follows it such as `<path>`. */
 const TERM = /^ {2}(?! )[^<\n]+?(?= [<[]\w| {2,}[^\s#]|\n {6})/gm;
@@ -59,7 +59,7 @@ function narrow(text: string, width: number): string {
     .flatMap((line) =>
       /^ {2}.*\bwfr |^ {4}\S/.test(line)
         ? [line]
-        : line.startsWith(' ')
+        : /^ |^Usage:/.test(line)
           ? wrapLines([line], width)
           : wrap(line, width),
     )

@@ -57,6 +57,8 @@ describe('help on a terminal', () => {
     expect(inputs).toContain(" \\\n    'invoice@-;type=application/pdf' customer=ACME\n");
     const exitCodes = stripVTControlCharacters(await onTerminal(['help', 'exit-codes'], 40));
     expect(exitCodes).toContain('\n  65  the run finished, but its output\n      has no value at');
+    const run = stripVTControlCharacters(await onTerminal(['run', '-h'], 40));
+    expect(run).toMatch(/^Usage: wfr run \[options\] <workflow>\n {2}\[input\.\.\.\]\n\n/);
   });
 
   test('in a window of 120 columns, lines have at most 100', async () => {
@@ -107,6 +109,9 @@ describe('help on a terminal', () => {
     const { stderr } = await runCli([], { terminal: 80, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[1mUsage:\u001b[22m wfr [options] [command]');
     expect(stderr).toContain('\n\u001b[1mRuns:\u001b[22m\n');
+    expect(await onTerminal(['batch', '-h'], 80)).toContain(
+      '\n\u001b[1mExamples (invoice is a configured name):\u001b[22m\n',
+    );
   });
 
   test('wfr --version is not bold', async () => {
