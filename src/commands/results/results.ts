@@ -126,12 +126,14 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 }
 
 /**
- * Returns the results file of the batch whose id in the history begins so; the text itself if it is a path, or a file has
- * this name. Throws UsageError for none or several batches, for one without a file, and for a run.
+ * Returns the results file of the batch whose id in the history this is, or begins; the text itself if it is a path, or a file
+ * has this name. Throws UsageError for none or several batches, for one without a file, and for a run.
  */
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!/^[@\w-]{2,}$/.test(text) || (await statOf(resolvePath(text, context)))) return text;
-  const found = (await openHistory(context).readAll()).filter(({ id }) => findByStart(text, [id]).length > 0);
+  const found = (await openHistory(context).readAll()).filter(
+    ({ id }) => id === text || findByStart(text, [id]).length > 0,
+  );
   if (found.length === 0)
     throw new UsageError(`${text}: neither a file nor a batch of the history`, 'wfr history');
   // A batch without any run may have been continued at another service: the latest one has its file.

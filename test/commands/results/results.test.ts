@@ -334,7 +334,7 @@ test.each([
   },
 );
 
-test('results: the beginning of the id of a run is no results file, and the error names the command for its output', async () => {
+test('results: the id of a run, or its beginning, is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
   const { wfr } = await startBatchService((_request, reply) => reply.send(201, aRun({ id })));
   const env = { XDG_STATE_HOME: temporaryFolder() };
@@ -343,6 +343,9 @@ test('results: the beginning of the id of a run is no results file, and the erro
     exitCode: 2,
     stderr: 'wfr: error: 7C704D0B: is a run, not a batch; wfr watch 7C704D0B prints its output\n',
   });
+  expect((await wfr(['results', id], { env })).stderr).toBe(
+    `wfr: error: ${id}: is a run, not a batch; wfr watch ${id} prints its output\n`,
+  );
   expect((await wfr(['results', '7c704d0c'], { env })).stderr).toBe(
     'wfr: error: 7c704d0c: neither a file nor a batch of the history\n  See: wfr history\n',
   );
