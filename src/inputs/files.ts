@@ -191,8 +191,7 @@ async function copyToTemporaryFile(
   context: Context,
 ): Promise<FileHandle> {
   const { tmpdir } = context;
-  const { randomUUID } = await import('node:crypto');
-  const name = join(tmpdir, `.wfr-${randomUUID()}.tmp`);
+  const name = join(tmpdir, `.wfr-${crypto.randomUUID()}.tmp`);
   let copy: FileHandle | undefined;
   try {
     copy = await promises.open(name, 'wx+', 0o600);
