@@ -18,13 +18,8 @@ import {
   type Presentation,
   stepLines,
 } from './presentation.js';
-import type {
-  BatchCounts,
-  BatchProgress,
-  Progress,
-  ProgressTools,
-  RunsProgress,
-} from './progress/progress.js';
+import type { Progress } from './progress/painter.js';
+import type { BatchCounts, BatchProgress, ProgressTools, RunsProgress } from './progress/progress.js';
 import type { ListedRun } from './table.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
@@ -98,16 +93,13 @@ export async function openReporter(
     else notice(text);
   }
 
-  /** A live line on a terminal, for which alone ora is loaded; else a line for each change. */
+  /** Returns what progress is shown with. */
   async function progressTools(): Promise<ProgressTools> {
-    const { plainPainter } = await loadProgress();
-    const { livePainter } = live ? await import('./progress/live.js') : {};
+    const { loadPainter } = await loadProgress();
     const print = (line: string) => info(withTimestamp(line));
+    const openPainter = await loadPainter({ ...presentation, print, stderr, clock, onSuspend });
     const open = (shown: Progress) => {
-      const painter =
-        livePainter === undefined
-          ? plainPainter(print, clock, shown)
-          : livePainter(presentation, { stderr, clock, onSuspend }, shown);
+      const painter = openPainter(shown);
       stopPainter = painter.stop;
       return painter;
     };

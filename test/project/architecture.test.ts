@@ -32,7 +32,7 @@ const LAYERS = [
 const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['program.ts', 'commands/'],
   undici: ['service/transport.ts'],
-  ora: ['view/progress/live.ts'],
+  ora: ['view/progress/painter.ts'],
   chalk: ['view/presentation.ts'],
   'mime-types': ['inputs/media-type.ts'],
   'cross-spawn': ['platform/exec.ts'],

@@ -1,6 +1,5 @@
 /**
- * The progress of runs and of batches: what is known of them, and the lines that say it. A painter shows them: the live one
- * (live.ts) on a terminal, else a plain one, which prints a line for each change, and one a minute while nothing changes.
+ * The progress of runs and of batches: what is known of them, and the lines that say it. A painter shows them (painter.ts).
  */
 import {
   countSteps,
@@ -26,41 +25,22 @@ import {
 import { ReasonGroups } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { MIN_WIDTH, wrapLines } from '../../text/wrap.js';
-import { type Paint, type Style, statusPaint, wordPaint } from '../presentation.js';
+import { wrapLines } from '../../text/wrap.js';
+import { type Style, statusPaint, wordPaint } from '../presentation.js';
 import { countStatuses, reasonTexts, statusOrReason } from '../summary.js';
 import { cutText, type ListedRun, layOutRuns } from '../table.js';
+import {
+  type DrawBar,
+  type Group,
+  joinTexts,
+  type Line,
+  type Painter,
+  type Part,
+  type Progress,
+} from './painter.js';
 
-/**
- * A part of a line. Where the line is too long, those of the highest rank are left out first; rank 0 is always shown. A part
- * takes at least `room` columns, even if empty: what is left out must not depend on the digits of a time.
- */
-type Part = readonly [text: string, rank: number, room?: number, paint?: Paint];
-
-/** Parts of a line that commas separate; two spaces separate groups. Empty texts are left out. */
-export type Group = readonly Part[];
-
-export type Line = readonly Group[];
-
-/** Draws how much is done, 0 to 1. */
-type DrawBar = (share: number | undefined) => string;
-
-/** What a painter shows; `now` is monotonic (ms). */
-export interface Progress {
-  /** Returns the lines that are always shown; `bar` draws how much is done, where that is known and bars are shown. */
-  lines(now: number, bar: DrawBar): readonly Line[];
-  /** Returns the lines below them, of which those are shown that fit into so many rows. */
-  below(width: number, room: number): readonly string[];
-}
-
-/** Shows a progress until it is stopped. */
-export interface Painter {
-  /** Shows a change at once; `text` is the line that says it where there is no live line. */
-  changed(text?: string): void;
-  /** Shows a change with the next frame: for many changes a second. */
-  updated(text?: string): void;
-  stop(): void;
-}
+// What is shown and what shows it are loaded together.
+export { loadPainter } from './painter.js';
 
 /** What both kinds of progress need. */
 export interface ProgressTools {
@@ -396,70 +376,7 @@ function estimateText(ms: number): string {
   return `~${wholeSeconds(Math.round(ms / step) * step)} left`;
 }
 
-/**
- * Returns lines of at most `width` columns: each has the parts that fit, those of the lowest rank first, and wraps those of
- * rank 0.
- */
-export function fitLines(lines: readonly Line[], width: number, mask: SecretMask['mask']): string[] {
-  // A secret of several words that is wrapped could not be masked later.
-  const texts = lines.map((line) => mask(fitLine(line, width))).filter(Boolean);
-  return wrapLines(texts, width).map((text) => cutText(text, width));
-}
-
-function fitLine(groups: Line, width = Number.POSITIVE_INFINITY): string {
-  const shown: number[] = [];
-  const lineOf = (show: (part: Part) => string) =>
-    joinTexts(
-      groups.map((parts) => joinTexts(parts.filter(([, rank]) => shown.includes(rank)).map(show), ', ')),
-    );
-  for (const [, rank] of groups.flat().sort(([, one], [, other]) => one - other)) {
-    shown.push(rank);
-    if (rank > 0 && lineOf(([text, , room = 0]) => text.padEnd(room)).length > width) shown.pop();
-  }
-  // Where lines are cut, the end of a color would be cut off.
-  return lineOf(([text, , , paint]) => (width < MIN_WIDTH ? text : (paint?.(text) ?? text)));
-}
-
-/** Joins the texts that are not empty. */
-function joinTexts(texts: readonly string[], separator = '  '): string {
-  return texts.filter(Boolean).join(separator);
-}
-
-/**
- * Returns a bar of `width` characters that shows a share, 0 to 1: only none leaves it empty, and only the whole fills it. An
- * empty text if the share is unknown.
- */
-export function drawBar(share: number | undefined, width = 12): string {
-  if (share === undefined) return '';
-  const filled = share > 0 ? Math.max(1, Math.floor(Math.min(share, 1) * width)) : 0;
-  return '█'.repeat(filled) + '░'.repeat(width - filled);
-}
-
 /** Returns `12s` or `2m 5s`, without milliseconds, which would flicker. */
 function wholeSeconds(ms: number): string {
   return formatElapsed(Math.max(1_000, ms));
-}
-
-/** Interval of the lines that show no change (ms). */
-const HEARTBEAT = 60_000;
-
-/** Prints the changes, and the lines of `progress` as one a minute after the last one that was shown at once. */
-export function plainPainter(print: (line: string) => void, clock: Clock, progress: Progress): Painter {
-  let stop = () => {};
-  const restart = () => {
-    stop();
-    stop = clock.after(HEARTBEAT, () => {
-      print(fitLine(progress.lines(clock.monotonic(), () => '').flat()));
-      restart();
-    });
-  };
-  const updated = (text?: string) => {
-    if (text) print(text);
-  };
-  const changed = (text?: string) => {
-    updated(text);
-    if (text) restart();
-  };
-  restart();
-  return { changed, updated, stop: () => stop() };
 }

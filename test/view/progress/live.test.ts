@@ -3,11 +3,9 @@ import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createSecretMask } from '../../../src/text/secret-mask.js';
 import { PLAIN } from '../../../src/view/presentation.js';
+import { drawBar, fitLines, type Progress } from '../../../src/view/progress/painter.js';
 import {
   type BatchCounts,
-  drawBar,
-  fitLines,
-  type Progress,
   type ProgressTools,
   showBatch,
   showRuns,
