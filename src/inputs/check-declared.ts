@@ -9,14 +9,7 @@ import { decodeString } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { latin1 } from '../text/utf8.js';
-import {
-  type ColumnHeader,
-  exampleCommand,
-  exampleItem,
-  type Item,
-  itemStart,
-  optionalItems,
-} from './item.js';
+import { type ColumnHeader, exampleItem, exampleItems, type Item, itemStart } from './item.js';
 
 /** A workflow whose parameters are declared. */
 export interface DeclaredWorkflow {
@@ -68,9 +61,9 @@ export function checkDeclared(
   });
   const isMissing = mismatches.some(({ isMissing }) => isMissing);
   if (!isMissing) return { problems, notes: [] };
-  const optional = optionalItems(parameters);
+  const optional = exampleItems(parameters, true);
   const notes = [
-    `${workflow} takes: ${exampleCommand(workflow, parameters)}`,
+    `${workflow} takes: ${exampleItems(parameters, false)}`,
     ...(optional === '' ? [] : [`optional: ${optional}`]),
   ];
   return { problems, notes };

@@ -189,19 +189,10 @@ export function exampleItem(parameter: Parameter, document = 'scan.pdf'): string
   return itemStart(parameter) + (EXAMPLES[parameter.type][1] ?? document);
 }
 
-/** Returns the command line that runs a workflow with an example of each required parameter. */
-export function exampleCommand(workflow: string, parameters: Parameters, document?: string): string {
-  return shellCommand(['wfr', 'run', workflow, ...exampleItems(parameters, false, document)]);
-}
-
-/** Returns examples of the optional parameters, to add to the command line; empty if there are none. */
-export function optionalItems(parameters: Parameters, document?: string): string {
-  return shellCommand(exampleItems(parameters, true, document));
-}
-
-function exampleItems(parameters: Parameters, isOptional: boolean, document?: string): string[] {
+/** Returns examples of the required or optional parameters, as a command line has them; empty if there are none. */
+export function exampleItems(parameters: Parameters, isOptional: boolean, document?: string): string {
   const shown = [...parameters.values()].filter((one) => one.isOptional === isOptional);
-  return shown.map((parameter) => exampleItem(parameter, document));
+  return shellCommand(shown.map((parameter) => exampleItem(parameter, document)));
 }
 
 /**

@@ -8,7 +8,7 @@ import { chooseProfile } from '../../config/profile.js';
 import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError, unknownName } from '../../errors.js';
 import { type Exit, ExitCode, SIGNAL_EXIT_CODES } from '../../exit-code.js';
-import { exampleCommand, optionalItems } from '../../inputs/item.js';
+import { exampleItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, shownPath } from '../../platform/files.js';
 import { describeSystemError, throwAsUsageError } from '../../platform/system-error.js';
@@ -219,7 +219,8 @@ function describeWorkflow(
   bold: Paint,
 ): string {
   const ms = steps.reduce((sum, { duration }) => sum + duration, 0) * slow;
-  const optional = optionalItems(parameters, document);
+  const command = [shellCommand(['wfr', 'run', id]), exampleItems(parameters, false, document)];
+  const optional = exampleItems(parameters, true, document);
   const facts = [
     // One that always fails ends earlier.
     (!failure || failure.when) && formatDuration(ms),
@@ -227,7 +228,7 @@ function describeWorkflow(
   ];
   const lines = [
     `${sanitize(versionName)} (${facts.filter(Boolean).join(', ')})`,
-    `  ${bold(exampleCommand(id, parameters, document))}`,
+    `  ${bold(command.join(' ').trimEnd())}`,
     optional && `  optional: ${optional}`,
   ];
   return `${lines.filter(Boolean).join('\n')}\n`;

@@ -14,7 +14,7 @@ const PARAMETERS = {
   customer: 'string',
   'amount?': 'number',
 };
-const TAKES = '  invoice takes: wfr run invoice invoice@scan.pdf customer=text\n  optional: amount:=1';
+const TAKES = '  invoice takes: invoice@scan.pdf customer=text\n  optional: amount:=1';
 
 /** Starts a service with a profile that declares the parameters, and a folder with a table. */
 async function prepare(table: string, name = 'rows.csv', onPost?: Handler) {

@@ -17,7 +17,7 @@ const PARAMETERS = {
   'a=b?': 'string',
 };
 const TAKES =
-  "invoice takes: wfr run invoice invoice@scan.pdf customer=text\n  optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
+  "invoice takes: invoice@scan.pdf customer=text\n  optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
 const FILES = {
   'scan.pdf': 'a scan',
   'scan.txt': 'a scan',
@@ -99,7 +99,7 @@ describe('wfr run with declared parameters', () => {
     const data = errorData((await wfr(['run', 'invoice', '-o', 'json', 'invoice@scan.pdf'])).stderr);
     expect([data.message, data.details[0]]).toEqual([
       'missing input customer (string)',
-      expect.stringContaining('invoice takes: wfr run invoice '),
+      expect.stringContaining('invoice takes: invoice@scan.pdf '),
     ]);
   });
 
@@ -246,7 +246,7 @@ describe('wfr run with declared parameters', () => {
     for (const workflow of references) {
       const { exitCode, stderr } = await declared.wfr(['run', workflow, 'amount=1']);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`wfr run ${workflow} invoice@scan.pdf customer=text`);
+      expect(stderr).toContain(`${workflow} takes: invoice@scan.pdf customer=text`);
     }
     expect(declared.requests).toEqual([]);
     const workflows = {
