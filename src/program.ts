@@ -80,7 +80,7 @@ function createProgram(
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show this help; -h is short, --help is complete')
+    .helpOption('-h, --help', 'show this help; --help is complete')
     .helpCommand(false)
     .enablePositionalOptions()
     .configureHelp(helpLayout(isShort))
