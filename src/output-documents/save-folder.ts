@@ -133,7 +133,7 @@ const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
  * file: any other one may be run, installed, or opened as a page.
  */
 const HARMLESS = (
-  '7z aac avi avif bin bmp csv doc docx eml epub flac geojson gif gz heic ico ics jp2 jpg json jsonld m4a md mkv mov mp3' +
+  '7z aac avi avif bmp csv doc docx eml epub flac geojson gif gz heic ico ics jp2 jpg json jsonld m4a md mkv mov mp3' +
   ' mp4 mpeg msg ndjson odp ods odt ogg ogv pdf png ppt pptx psd rar rtf svg tar tif toml tsv txt vcf wav weba webm webp' +
   ' xls xlsx xml xps yaml zip'
 ).split(' ');

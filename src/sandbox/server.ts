@@ -173,7 +173,7 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
     (one) => one.id.startsWith(id.toLowerCase()) || one.versionName.startsWith(`${id} `),
   );
   // The id is the last word, so that no terminal breaks the line behind it.
-  const suggestion = meant === undefined ? 'see wfr sandbox --list' : `${meant.versionName} is ${meant.id}`;
+  const suggestion = meant ? `${meant.versionName} is ${meant.id}` : 'see wfr sandbox --list';
   throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}; ${suggestion}`);
 }
 

@@ -228,7 +228,8 @@ export function blamesInput(response: ErrorResponse, name: string): boolean {
   return rejectsBody(response) && words.includes(name);
 }
 
-function rejectsBody({ status }: ErrorResponse): boolean {
+/** Returns whether the service rejected what a request has. */
+export function rejectsBody({ status }: ErrorResponse): boolean {
   return status === 400 || status === 422;
 }
 

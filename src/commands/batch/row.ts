@@ -13,7 +13,7 @@ import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
 import { ROW_STATES } from '../../runs/log/reduce.js';
-import { blamesInput, createRun, type Trigger } from '../../service/create-run.js';
+import { blamesInput, createRun, rejectsBody, type Trigger } from '../../service/create-run.js';
 import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
@@ -95,7 +95,7 @@ export function rowRunner(
     });
   }
 
-  /** Adds how to send files and numbers, where the service names a column whose text may be one. */
+  /** Adds how to send files and numbers, where the service names a column whose text may be one, and what it misses. */
   function advise({ inputs }: Row, response: ErrorResponse): void {
     if ('problem' in inputs || plan.declared !== undefined) return;
     for (const { name, separator, value } of inputs.items) {
@@ -105,6 +105,8 @@ export function rowRunner(
       if (isNumber || FILE_NAME.test(value))
         advice.add(`If column ${name} ${what}, name it ${name}${mark} to send them.`);
     }
+    if (rejectsBody(response) && /missing|required/i.test(response.message ?? ''))
+      advice.add('For an input of all rows, add -i name=text or -i name@file.');
   }
 
   /** Returns undefined for a row that waits because of --limit. */

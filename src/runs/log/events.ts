@@ -66,7 +66,7 @@ const ROW_EVENTS = {
     label: optional(TEXT),
     held: optional(TEXT),
   },
-  /** The row is held no longer. */
+  /** The row is held no longer, or was rejected with other inputs of all rows, or elsewhere. */
   released: { row: ROW },
   /** The row will be sent. `label` is how users know it; `inputs` are the names of its inputs, unless they are invalid. */
   intent: { row: ROW, label: optional(TEXT), inputs: optional(NAMES) },

@@ -120,7 +120,11 @@ export async function openResultsFile(
         ? isOther && `a batch with ${differences.join(', ')}`
         : 'a command with --once';
     if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; use another file with --results`);
-    if (recorded === undefined || differences.length > 0) await log.commit(header);
+    if (recorded !== undefined && differences.length === 0) return log;
+    // What the service has rejected was something else.
+    for (const [row, state] of log.rows.entries())
+      if (state === 'rejected') log.record({ event: 'released', row });
+    await log.commit(header);
     return log;
   } catch (error) {
     await log.close().catch(() => {});

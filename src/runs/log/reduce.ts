@@ -52,7 +52,7 @@ export function transition<Known extends { state: RowState }>(
     case 'recorded':
       return event.held === undefined ? standing : { now: become('held') };
     case 'released':
-      return state === 'held' ? { now: become('waiting') } : standing;
+      return state === 'held' || state === 'rejected' ? { now: become('waiting') } : standing;
     case 'uncreated':
       return state === 'unknown' ? { now: settled ?? become('waiting') } : standing;
     case 'intent':

@@ -237,6 +237,27 @@ describe('batch: resuming from a results file', () => {
     expect((await run('region=EU')).stderr).toContain('other inputs: region');
   });
 
+  test('batch: rows that the service rejected are sent again with another input of all rows, and only then', async () => {
+    const { posts, wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.customer === 'ACME') reply.send(201, aFinishedRun());
+      else reply.send(422, { message: 'inputs: missing input customer (string)' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const run = (...args: string[]) => wfr([...BATCH_ARGS, ...args], { cwd });
+    const first = await run();
+    expect(first.exitCode).toBe(5);
+    expect(first.stderr).toContain('\nFor an input of all rows, add -i name=text or -i name@file.\n');
+    expect((await run()).exitCode).toBe(5);
+    expect(posts()).toHaveLength(2);
+    expect((await run('-i', 'customer=Bolt')).exitCode).toBe(5);
+    expect((await run('-i', 'customer=Bolt')).exitCode).toBe(5);
+    expect(posts()).toHaveLength(4);
+    expect((await run('-i', 'customer=ACME')).exitCode).toBe(0);
+    expect((await run('-i', 'customer=ACME')).exitCode).toBe(0);
+    expect(posts()).toHaveLength(6);
+  });
+
   test('batch: while no run exists, the workflow and the service may change', async () => {
     const { wfr } = await startBatchService((_request, reply) =>
       reply.send(404, { message: 'no such workflow' }),
@@ -245,7 +266,7 @@ describe('batch: resuming from a results file', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     expect((await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd })).exitCode).toBe(5);
     const args = ['batch', 'v', ...BATCH_ARGS.slice(2)];
-    const fixed = await other([...args, '--retry-failed'], { cwd });
+    const fixed = await other(args, { cwd });
     expect(fixed).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished; ') });
     expect(posts()).toHaveLength(3);
     expect((await other(BATCH_ARGS, { cwd })).stderr).toContain(
