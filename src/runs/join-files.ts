@@ -89,6 +89,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const totals = read.flatMap(({ total }) => total ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const ends = read.map(({ end }) => end);
+  const copies = ends.reduce((sum, end) => sum + (end?.copies ?? 0), 0);
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
   const problems = [...[...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`), ...mixed];
@@ -109,7 +110,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** Whether rows were left by --limit. */
     isLimited: ends.some(isLimitedBy),
     /** The number of rows of the table; undefined if no file has it. */
-    total: total && ends.reduce((sum, end) => sum - (end?.copies ?? 0), total),
+    total: total && total - copies,
+    /** How many files of the folder are no rows, as others have the same bytes. */
+    copies,
     /** Whether later commands continued. */
     isResumed: readings > files.length,
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */

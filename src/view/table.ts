@@ -36,7 +36,7 @@ const ENOUGH_WIDTH = 22;
 
 /**
  * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
- * Empty columns are left out; wider than `width`, others are, then cells are cut.
+ * Empty columns are left out, but the last one before a detail; wider than `width`, others are, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
@@ -47,7 +47,9 @@ export function layOutTable<Row>(
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const shown = fitColumns(
     columns
-      .filter(({ text }) => rows.some((row) => text(row)))
+      .filter(({ text }, index) =>
+        rows.some((row) => text(row) || (index === columns.length - 1 && detail(row))),
+      )
       .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width,
   );
@@ -80,7 +82,7 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 
 /** Leaves out optional columns, then narrows the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
-  const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
+  const kept = new Set(columns.filter(({ isOptional }) => !isOptional));
   for (const column of columns) {
     if (lineWidth([...kept, column], ENOUGH_WIDTH) <= width) kept.add(column);
   }

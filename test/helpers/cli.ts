@@ -94,10 +94,10 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
   };
   const stderr = options.stderr ?? record('stderr');
   if (options.terminal !== undefined)
-    Object.assign(stderr, terminalMembers(options.terminal, stderr), { rows: options.terminalRows ?? 24 });
+    Object.assign(stderr, terminalMembers(options.terminal, stderr, options.terminalRows));
   const stdout = options.stdout ?? record('stdout');
   if (options.stdoutTerminal !== undefined)
-    Object.assign(stdout, terminalMembers(options.stdoutTerminal, stdout));
+    Object.assign(stdout, terminalMembers(options.stdoutTerminal, stdout, options.terminalRows));
   const signals = options.signals ?? new Signals();
   const { stdin = '', clock = new VirtualClock() } = options;
   const secrets = createSecretMask();
@@ -143,10 +143,11 @@ function createTestContext(options: CliOptions, captured = { stdout: '', stderr:
 }
 
 /** Returns the members that a terminal's stream has and a pipe's has not. */
-function terminalMembers(columns: number, stream: Writable) {
+function terminalMembers(columns: number, stream: Writable, rows = 24) {
   return {
     isTTY: true,
     columns,
+    rows,
     cursorTo: (x: number) => stream.write(`\u001b[${x + 1}G`),
     moveCursor: (_dx: number, dy: number) => stream.write(`\u001b[${-dy}A`),
     clearLine: () => stream.write('\u001b[K'),

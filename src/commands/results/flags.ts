@@ -11,7 +11,7 @@ together. --output prints the rows in the order of the table; json adds counts
 and reasons.
 
 Examples:
-  wfr results out.jsonl
+  wfr results out.jsonl --rows customers.csv
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`,
   define(command) {

@@ -139,6 +139,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
     const { layOutTable } = await import('../../view/table.js');
+    const written = table?.columns ?? [];
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
@@ -146,25 +147,29 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const table = commonTable(rows.map(([label = '']) => label));
       // The user has named the table.
       const isShort = table !== '' && page.width > 0;
-      const headers = [isShort ? 'LINE' : 'ROW', 'OUTCOME', ...valueNames];
+      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames];
+      const outcome = 1 + written.length;
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({
           header,
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
-          ...(index === 1 && { paint: ([, word = '']) => wordPaint(word, page.style) }),
-          isNumber: index > 1 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
+          ...(index === outcome && { paint: ({ [index]: word = '' }) => wordPaint(word, page.style) }),
+          isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
+          isOptional: index > 0 && index < outcome,
           isCutAtStart: () => index === 0 && !isShort,
-          isCutLast: index === 1,
+          isCutLast: index === outcome,
         }),
       );
       return `${layOutTable(rows, columns, page, (row) => row.at(-1) ?? '').join('\n')}\n`;
     };
-    for await (const { facts, values } of readRows()) {
+    for await (const { cells: texts, facts, values } of readRows()) {
       const { label, outcome } = facts;
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const cells = [label ?? '', outcome, ...values.map(textOf), why].map((text) => sanitize(String(text)));
+      const cells = [label ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
+        sanitize(String(text)),
+      );
       rows.push(cells);
       size += cells.join('').length;
       if (size < MAX_TABLE) continue;

@@ -15,7 +15,7 @@ import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../r
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { writtenTable } from '../../table/table.js';
-import { formatElapsed, formatUtc } from '../../text/quantity.js';
+import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -69,26 +69,29 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       throw isUsage ? new UsageError(error.problems, shellCommand(['wfr', 'results', ...found])) : error;
     });
     const { isMixed, problems, absent } = joined;
-    const hasRows = plan.format !== 'text' || plan.pointers.length > 0;
-    const { get, report, saveOutputs } = flags;
+    const { get, report, rows: table, saveOutputs } = flags;
+    const hasRows = plan.format !== 'text' || get !== undefined || table !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = joined.openedBy.find((owner) => isAliveHere(owner, context.self));
     const command = await findCommand(files, joined, context);
     const summary = summaryOf(
       joined,
-      isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: flags.rows })] : [],
+      isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: table })] : [],
       command,
       writer,
     );
     const printSummary = async () => {
       // With JSON, the counts are in the result or in the error.
       if (isMixed || (hasRows && context.errorsAsData)) return;
-      const { env, secrets } = context;
-      const output = { env, secrets, stdout: hasRows ? context.stderr : context.stdout };
+      const { env, secrets, stdout, stderr } = context;
+      const output = { env, secrets, stdout: hasRows ? stderr : stdout };
       const { style, width } = await openLayout(flags.color, output);
-      const lines = formatBatchSummary(summary, style, width);
-      // On a terminal, it follows them.
-      if (hasRows && context.stdout.isTerminal && context.stderr.isTerminal) lines.unshift('');
+      const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
+      // Few rows are still in the window, with their reasons, but for what helps with held ones.
+      const isShort = isBelow && plan.format === 'text' && 2 * joined.rows.known < stdout.rows;
+      const reasons = summary.reasons.filter(({ state }) => !isShort || state === 'held');
+      const lines = formatBatchSummary({ ...summary, reasons }, style, width);
+      if (isBelow) lines.unshift('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
     };
     if (!hasRows) await printSummary();
@@ -99,8 +102,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
     if (hasRows) {
       const page = await openLayout(flags.color, context);
-      const { rows } = flags;
-      const file = rows === undefined ? undefined : await openRows(rows, context, interruption.signal);
+      const file = table === undefined ? undefined : await openRows(table, context, interruption.signal);
       const outputOf = (outcome: Outcome) => {
         const { state, row, run } = outcome;
         const files = state === 'gone' ? undefined : rowFiles;
@@ -108,8 +110,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       };
       try {
         const paths = { base: context.cwd, within: undefined };
-        const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-        const layout = { ...plan, excel: flags.excel, page, table, outputOf };
+        const written = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
+        const layout = { ...plan, excel: flags.excel, page, table: written, outputOf };
         const facts = factsOfRows(joined, summary, exit);
         await printRows(formatRows(joined, layout), facts, warn, context, interruption);
       } finally {
@@ -160,12 +162,11 @@ async function findCommand(files: readonly ResultsFile[], { header }: JoinedFile
 function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   const { get, rows, excel, delimiter } = flags;
   const format = parseFormat(flags, RESULTS_FORMATS);
-  const hasColumns = format !== 'id' && (format !== 'text' || get);
   throwProblems([
     excel && format !== 'csv' && '--excel requires --output csv',
     delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
     get && format === 'id' && '--get and --output id exclude each other',
-    rows && !hasColumns && `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
+    rows && format === 'id' && `--rows ${rows} and --output id exclude each other`,
   ]);
   return format;
 }
@@ -238,15 +239,18 @@ function summaryOf(
   command: SummaryFacts['command'],
   writer: Owner | undefined,
 ) {
-  const { rows, total, missing, period, header, isLimited, isResumed, isComplete } = joined;
+  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
   const last = 'Running rows are as last recorded.';
-  const notes = writer
-    ? [runs]
-    : [...(total === undefined ? [ended] : []), ...(rows.count('running') > 0 ? [last] : [])];
+  const isRunning = rows.count('running') > 0;
+  const notes = [
+    writer ? runs : total === undefined && ended,
+    !writer && isRunning && last,
+    copies > 0 && `${pluralize(copies, 'file')} not sent, as copies of others.`,
+  ].flatMap((note) => note || []);
   const known = total && total - missing;
   const same = `the ${name} command`;
   const all = summarize(rows, {
@@ -262,8 +266,8 @@ function summaryOf(
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);
-  // The time between two commands is none that the rows took, and that of a command that was stopped is not known.
-  const length = isComplete && !isResumed ? `took ${time}` : `last change ${time} later`;
+  // The time between two commands is none that the rows took, and that of a command that did not wait is not known.
+  const length = isComplete && !isResumed && !isRunning ? `took ${time}` : `last change ${time} later`;
   return { ...summary, period: `Began ${formatUtc(startedAt)}, ${length}` };
 }
 

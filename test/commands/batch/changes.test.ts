@@ -179,7 +179,9 @@ describe('batch --each: files that change', () => {
     const { exitCode, stdout, stderr } = await wfr(['results', 'out.jsonl'], { cwd });
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 0,
-      stdout: expect.stringMatching(/^2 rows: 2 finished/),
+      stdout: expect.stringMatching(
+        /^2 rows: 2 finished\nBegan .*\n1 file not sent, as copies of others\.\n/,
+      ),
       stderr: '',
     });
     write('c.pdf', 'A');

@@ -175,7 +175,7 @@ describe('results --get on a terminal', () => {
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
     expect(stdout).toBe(
-      'ROW                          OUTCOME\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n  found\n',
+      'ROW                          OUTCOME  output\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n  found\n',
     );
   });
 
@@ -215,6 +215,31 @@ describe('results --get on a terminal', () => {
     expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
   });
 
+  test('results --get: where no row has a value, reasons are beside the rows, below its name', async () => {
+    const cwd = folderOf(failed(3, 'no total'));
+    const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
+    expect(stdout).toBe('ROW      OUTCOME  /total\nt.csv:3  failed   no total\n');
+  });
+
+  test.each([
+    [11, true],
+    [10, false],
+  ])(
+    'results --get: in a window of %i rows, reasons of five rows are said once: %s',
+    async (rows, isOnce) => {
+      const events = [2, 3, 4, 5, 6].flatMap((row) => failed(row, 'no total'));
+      const cwd = folderOf(events);
+      const terminals = { terminal: 80, stdoutTerminal: 80, terminalRows: rows, env: { NO_COLOR: '1' } };
+      const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', '/total'], {
+        cwd,
+        ...terminals,
+      });
+      expect(stdout.match(/no total/g)).toHaveLength(5);
+      expect(stderr.includes('5 failed: no total')).toBe(!isOnce);
+      expect(stderr).toContain('5 failed');
+    },
+  );
+
   test('results --get: outcomes have colors', async () => {
     const { stdout } = await show(80, 't.csv', { TERM: 'xterm' });
     expect(stdout).toContain('2 (ACME)  \u001b[32mfinished\u001b[39m');
@@ -250,6 +275,26 @@ describe('results --rows', () => {
       ['never', '1', 'c', 'waiting', '', '', ''],
     ]);
     expect(stderr).not.toContain('warning');
+  });
+
+  test('results --rows: people see the columns of the table that fit, the outcome and the output', async () => {
+    const cwd = folderOf([...failed(4, 'no total'), ...finished(2, '{"total":1}')], { 't.csv': TABLE });
+    const show = async (columns: number, ...args: string[]) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
+      return (await runCli(['results', 'out.jsonl', '--rows', 't.csv', ...args], options)).stdout;
+    };
+    expect(await show(80)).toBe(
+      'LINE  customer                 amount:=  id  OUTCOME   output\n' +
+        '2     ACME                          007  a   finished  {"total":1}\n' +
+        '4     Smith, "Inc."\\u000aLtd.        -5  b   failed\n  no total\n' +
+        '6     never                           1  c   waiting\n',
+    );
+    expect(await show(40, '--get', '/total')).toBe(
+      'LINE  amount:=  id  OUTCOME   /total\n' +
+        '2          007  a   finished       1\n' +
+        '4           -5  b   failed\n  no total\n' +
+        '6            1  c   waiting\n',
+    );
   });
 
   test('results --rows: the delimiter of the table is found, whatever that of the output', async () => {

@@ -334,6 +334,18 @@ test.each([
   },
 );
 
+test('results: how long rows took is not said while some of them run', async () => {
+  const events = [
+    '{"event":"accepted","row":1,"id":"a","time":"2026-05-06T07:08:10.000Z"}',
+    '{"event":"accepted","row":2,"id":"b","time":"2026-05-06T07:08:11.000Z"}',
+    '{"event":"ended","row":1,"time":"2026-05-06T07:08:14.000Z","run":{"id":"a","status":"FINISHED"}}',
+    '{"event":"table","rows":2,"time":"2026-05-06T07:08:14.000Z"}\n',
+  ];
+  const cwd = folderWith({ 'out.jsonl': HEAD + events.join('\n') });
+  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
+  expect(stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last change 4s later\n');
+});
+
 test('results: the id of a run, or its beginning, is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
   const { wfr } = await startBatchService((_request, reply) => reply.send(201, aRun({ id })));
