@@ -2,6 +2,7 @@
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
+import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
@@ -106,7 +107,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function toRow(outcome: Outcome, cells: readonly WrittenCell[]): ResultRow {
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
-    const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
+    const output = isFinished(outcome.run) ? outputOf(outcome) : undefined;
     const values = pointers.length === 0 ? [output] : pointers.map((pointer) => find(pointer, output));
     return { cells, facts, values };
   }

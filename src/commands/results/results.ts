@@ -14,6 +14,7 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
+import { isFinished } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
 import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
@@ -190,7 +191,7 @@ async function saveRows(
   for await (const outcome of readOutcomes(joined)) {
     signal.throwIfAborted();
     const { run, row } = outcome;
-    if (run?.status === 'FINISHED') await files.save(labelOf(outcome), row, run);
+    if (isFinished(run)) await files.save(labelOf(outcome), row, run);
   }
   for (const warning of files.warnings) warn(warning);
   return files.failure === undefined ? [] : [factsOf(files.failure)];

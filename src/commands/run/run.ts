@@ -5,7 +5,7 @@ import { factsOf } from '../../outcome/describe-error.js';
 import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog, NO_SINK } from '../../runs/log/log.js';
-import type { EndedRun } from '../../service/run.js';
+import { type EndedRun, isFinished } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
 import { endWith } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
@@ -63,7 +63,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
   const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
   const error = await printing.then(() => undefined, factsOf);
   if (error !== undefined) session.reporter.error(error);
-  const state: State = error ? stateOfError(error) : run?.status === 'FINISHED' ? 'finished' : 'accepted';
+  const state: State = error ? stateOfError(error) : isFinished(run) ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
   const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
   return endWith(runs, plan);
