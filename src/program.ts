@@ -102,7 +102,7 @@ function createProgram(
     if (!args.includes(name) && !isReference && parent === program) return;
     entry.define(command);
     const { load } = entry;
-    if (load !== undefined)
+    if (load)
       command.action(async () => {
         const run = await load();
         onEnd(await run(command.args, rawFlags<never>(command), context, program));
@@ -130,7 +130,7 @@ function defineOthers(): Command[] {
 /** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */
 async function failParsing(error: UsageError, command: Command, context: Context): Promise<Exit> {
   const flags = rawFlags<ReportFlags>(command);
-  if (flags.report === undefined) throw error;
+  if (!flags.report) throw error;
   const { runCommand } = await import('./commands/shared/session.js');
   return runCommand(flags, [], context, () => Promise.reject(error));
 }

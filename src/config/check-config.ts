@@ -75,10 +75,9 @@ function adviseOnSecret(name: string, value: unknown, setting: Setting | undefin
   const letters = name.toLowerCase().replace(/[^a-z]/g, '');
   const isNamed = SECRET_NAME.test(letters);
   const isHeader = /^headers?$/.test(letters) && /authorization/i.test(JSON.stringify(value));
-  const mayBeSecret =
-    setting === undefined
-      ? isNamed || isHeader
-      : (isNamed || setting.isSensitive) && setting.type === typeof value && value !== '';
+  const mayBeSecret = setting
+    ? (isNamed || setting.isSensitive) && setting.type === typeof value && value !== ''
+    : isNamed || isHeader;
   return mayBeSecret
     ? `${JSON.stringify(name)} appears to contain a secret; set "tokenFile" to a file that contains it, or "tokenCommand" to a command that prints it`
     : undefined;

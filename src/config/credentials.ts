@@ -47,7 +47,7 @@ export function findTokenLocations(sources: ServiceSources) {
   if (token) locations.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
   for (const { text: path, source } of settingValues('tokenFile', sources))
     locations.push({ kind: 'file', path, source });
-  if (profile !== undefined && command !== undefined && withheld === undefined) {
+  if (profile && command && withheld === undefined) {
     const source = profile.sourceOf('tokenCommand');
     locations.push({ kind: 'command', command, folder: dirname(profile.path), source });
   }
@@ -62,7 +62,7 @@ export function findTokenLocations(sources: ServiceSources) {
 function whyWithheld(sources: ServiceSources): string | undefined {
   const { profile } = sources;
   const baseUrl = resolveSetting('baseUrl', sources);
-  if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
+  if (!profile || !baseUrl || !isOtherOrigin(baseUrl, profile)) return undefined;
   const { origin } = parseUrl(profile.settings.baseUrl) ?? {};
   return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
 }
@@ -122,7 +122,7 @@ export async function requireToken(
   { missing, token }: LoadedCredentials,
   signal: AbortSignal,
 ): Promise<void> {
-  if (missing !== undefined) throw missing;
+  if (missing) throw missing;
   await token(signal);
 }
 
@@ -180,7 +180,7 @@ function missingToken({ profile, context }: ServiceSources, withheld: string | u
     context.env[name] === '' ? `${name} (empty)` : name,
   );
   const lookedFor = ['--token-file', ...variables];
-  if (profile !== undefined) lookedFor.push(`profile ${profile.name}`);
+  if (profile) lookedFor.push(`profile ${profile.name}`);
   const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
   if (withheld !== undefined) summary.push(withheld);
   return new WfrError('no-token', summary, {

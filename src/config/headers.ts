@@ -63,7 +63,7 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
 /** Returns the lines, and how messages name each, such as `keys.txt:3`. Throws UsageError if the file cannot be read. */
 async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; source: string }[]> {
   const file = await readSettingFile('headerFile', sources);
-  if (file === undefined) return [];
+  if (!file) return [];
   return stripByteOrderMark(file.bytes)
     .toString()
     .split(/\r?\n/)

@@ -54,12 +54,11 @@ export async function chooseProfile(
         : [defaultProfile, 'file', `defaultProfile in ${file?.path}:${file?.lineOf(['defaultProfile'])}`];
   if (name === undefined) return undefined;
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (file === undefined || settings === undefined) {
+  if (!file || !settings) {
     const names = Object.keys(profiles);
-    const reason =
-      file === undefined
-        ? `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`
-        : `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`;
+    const reason = file
+      ? `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`
+      : `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`;
     throw new UsageError(`${source} ${name || '""'}: ${reason}`);
   }
   const { path, warnings } = file;
@@ -116,7 +115,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
 export async function loadConfig(context: Context) {
   const location = locateConfig(context);
   const read = location && readConfigBytes(location);
-  if (read === undefined) return undefined;
+  if (!read) return undefined;
   const { path, bytes, stats } = read;
   const { value, problems, lineOf } = parseJsonFile(bytes, path, checkConfig);
   throwProblems(problems, 'wfr help config');

@@ -37,7 +37,7 @@ export interface RawSetting {
 /** Returns the value of a setting; undefined if it is not set and has no default. Throws UsageError for an invalid one. */
 export function resolveSetting(name: SettingName, sources: ServiceSources): RawSetting | undefined {
   const [value] = settingValues(name, sources);
-  if (value === undefined) return undefined;
+  if (!value) return undefined;
   const setting = SETTINGS[name];
   if (!isValidText(value.text, setting) && !setting.isSensitive)
     throw new UsageError(`${value.source.name} ${value.text || '""'}: must be ${setting.title}`);
@@ -53,7 +53,7 @@ export function settingValues(name: SettingName | 'tokenFile', sources: ServiceS
     { value: context.env[variable] || undefined, source: { kind: 'variable', name: variable } },
   ];
   const isBound = requires.includes('baseUrl');
-  if (profile !== undefined && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
+  if (profile && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
     const { settings, path, sourceOf } = profile;
     const inProfile = settings[name];
     const isPath = inProfile !== undefined && name.endsWith('File');
@@ -96,7 +96,7 @@ export async function readSettingFile(
   sources: ServiceSources,
 ): Promise<NamedBytes | undefined> {
   const value = resolveSetting(setting, sources);
-  if (value === undefined) return undefined;
+  if (!value) return undefined;
   const { text: path, source } = value;
   const label = settingLabel(setting, source);
   const name = `${label} ${path}`;

@@ -62,7 +62,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
 function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
-  if (raw === undefined) {
+  if (!raw) {
     throw new UsageError(
       'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr: wfr sandbox -- bash',
     );

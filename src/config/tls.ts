@@ -11,7 +11,7 @@ export async function readTlsFiles(
   sources: ServiceSources,
 ): Promise<Pick<TlsSettings, 'ca' | 'clientCertificate'>> {
   const ca = await readSettingFile('caFile', sources);
-  if (ca !== undefined) findCertificates(ca);
+  if (ca) findCertificates(ca);
   const cert = await readSettingFile('certFile', sources);
   // As with curl, one file may have both.
   const key = (await readSettingFile('keyFile', sources)) ?? cert;

@@ -33,7 +33,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   if (workflow === '') throw new UsageError('the workflow is empty; pass its UUID or its URL');
   const named = namedWorkflows(profile);
   const own = named.find(({ name }) => name === workflow);
-  if (own !== undefined) return own.id;
+  if (own) return own.id;
   const ids = idsIn(workflow);
   if (ids.length > 1) {
     throw new UsageError(

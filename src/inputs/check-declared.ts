@@ -50,11 +50,11 @@ export function checkDeclared(
 ): { problems: readonly string[]; notes: readonly string[] } {
   const kinds = new Map<string, InputKind | undefined>();
   for (const [name, { parts, kind }] of inputs)
-    kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
+    kinds.set(name, parts ? kindOf(parts, parameters.get(name)?.type) : kind);
   const mismatches = checkInputs(parameters, kinds).filter(({ isMissing }) => isComplete || !isMissing);
   const problems = mismatches.map((mismatch) => {
     const given = inputs.get(mismatch.name);
-    const label = given === undefined ? subject : `${given.label}: `;
+    const label = given ? `${given.label}: ` : subject;
     const { message, mistyped } = mismatch;
     const fix = mistyped && given && describeFix(given, mistyped);
     return label + message + (fix === undefined ? '' : `; ${fix}`);
@@ -96,7 +96,7 @@ function describeFix(
   // Of a column that has this name, the cell is wrong.
   if (isCell) return item?.raw.startsWith(start) ? undefined : `name the column ${start}`;
   const { type } = parameter;
-  if (item === undefined) return type === 'document' ? 'write {"$document": "scan.pdf"}' : undefined;
+  if (!item) return type === 'document' ? 'write {"$document": "scan.pdf"}' : undefined;
   // Other programs read a file whose path follows an @.
   const value = item.value.replace(/^@/, '');
   const isOfType = type === 'document' ? value !== '' : typeOf(parseJson(value)) === type;

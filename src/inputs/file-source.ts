@@ -101,7 +101,7 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
 
 async function assertUnchanged(reading: Promise<FileIdentity>, name: string, expected: FileIdentity) {
   const actual = await reading.catch(() => undefined);
-  if (actual === undefined || stateOf(actual) !== stateOf(expected)) throw new FileChangedError(name);
+  if (!actual || stateOf(actual) !== stateOf(expected)) throw new FileChangedError(name);
 }
 
 /** Returns what stays the same as long as a file does. */

@@ -146,7 +146,7 @@ async function openFile(
     if (stats.isDirectory()) throw systemError('EISDIR');
     handle = await promises.open(absolute, 'r');
     // Only now: before, a link in the path could still be changed.
-    if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
+    if (within) assertInside(await realPathOf(handle, absolute), path, within);
     checkOwner?.(await handle.stat());
     return handle;
   } catch (error) {
@@ -243,14 +243,14 @@ export async function assertReadable(
 ): Promise<string> {
   const absolute = resolvePath(path, context, base);
   // Before anything there is opened, which could be a pipe or a device.
-  if (within !== undefined) {
+  if (within) {
     const target = await promises.realpath(absolute).catch((error) => {
       throw toFileError(path, error, path, describeBase(base, context));
     });
     assertInside(target, path, within);
   }
   const stats = mustReread ? await statOf(absolute) : undefined;
-  if (stats !== undefined && !stats.isFile() && !stats.isDirectory())
+  if (stats && !stats.isFile() && !stats.isDirectory())
     throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,
     );

@@ -46,7 +46,7 @@ export function parseInputsFile(file: Buffer, hasDocuments = true) {
   decodeUtf8(file);
   const bytes = checkJson(stripByteOrderMark(file));
   const members = parseMembers(bytes);
-  if (members === undefined) throw new InputError('is not a JSON object; expected {"name": value, ...}');
+  if (!members) throw new InputError('is not a JSON object; expected {"name": value, ...}');
   if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
   const names = new Set<string>();
   let documents = 0;
@@ -73,16 +73,16 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
   while (scanner.next()) {
     const { token, start, end, depth } = scanner;
     if (token === '{' || token === '[') starts[depth] = start;
-    else if (token === 'key' && document === undefined) {
+    else if (token === 'key' && !document) {
       if (decodeString(scanner.text) !== '$document') continue;
       if (!hasDocuments)
         throw new InputError(
           `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
         );
       document = { start: starts[depth] ?? 0, depth };
-    } else if (document !== undefined && depth < document.depth) {
+    } else if (document && depth < document.depth) {
       const parsed = parseDocument(value.subarray(document.start, end));
-      if (parsed === undefined)
+      if (!parsed)
         throw new InputError(
           `the document ${placeOf(document.start)} is not {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it`,
         );

@@ -95,9 +95,9 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
   const invalidNames: string[] = [];
   for (const raw of raws) {
     const parts = splitItem(raw);
-    if (parts === undefined) {
+    if (!parts) {
       const parameter = parameters?.get(raw);
-      if (parameter === undefined) words.push(raw || '""');
+      if (!parameter) words.push(raw || '""');
       else {
         problems.push(describeWord(raw, shellCommand([exampleItem(parameter)])));
         invalidNames.push(raw);
@@ -107,8 +107,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
     const { name, separator } = parts;
     const earlier = items.get(name);
     try {
-      if (earlier !== undefined)
-        throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
+      if (earlier) throw invalidItem(raw, `duplicate input "${name}"; remove it or ${earlier.raw}`);
       if (raw.includes('\uFFFD') || !raw.isWellFormed())
         throw invalidItem(raw, 'contains bytes that are not UTF-8; use name@=file with a UTF-8 file');
       if (name === '') throw invalidItem(raw, `has no name before "${separator}"`);

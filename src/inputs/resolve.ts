@@ -174,7 +174,7 @@ function openResolver(
     if (kind === 'document') return readDocument(segment, paths, raw);
     const identity = isStdin ? undefined : await statOf(absolute);
     const bytes = await readBytes(path, paths, context);
-    if (identity !== undefined) opened.push(createFileSource(absolute, path, identity));
+    if (identity) opened.push(createFileSource(absolute, path, identity));
     const text = decodeUtf8(bytes);
     return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   };
@@ -281,7 +281,7 @@ function openResolver(
         given.set(name, column);
       await addDefaults(defaults);
       // Without columns, each row names its inputs.
-      return finish(columns === undefined ? '' : `${columns.label}: `, columns !== undefined);
+      return finish(columns ? `${columns.label}: ` : '', columns !== undefined);
     },
   };
 }

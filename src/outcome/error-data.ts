@@ -110,8 +110,8 @@ function failedOf(outcomes: readonly Outcome[]): Outcome[] {
 function describeWork(ending: CommandEnding): ErrorData[] {
   const { runs, failure, rows } = ending;
   const whole = [
-    ...(failure === undefined ? [] : [describeError(failure, ending)]),
-    ...(rows === undefined ? [] : [describeRows(rows, ending)]),
+    ...(failure ? [describeError(failure, ending)] : []),
+    ...(rows ? [describeRows(rows, ending)] : []),
   ];
   if (whole.length > 0) return whole;
   return failedOf(runs).map((outcome) => {
@@ -123,7 +123,7 @@ function describeWork(ending: CommandEnding): ErrorData[] {
 
 /** Returns what kept a run from success. */
 function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
-  if (error !== undefined) return error;
+  if (error) return error;
   if (run?.status !== 'FAILED')
     return new WfrError('still-running', [stillText(run, durationMs)], { isTemporary: true }).facts;
   const { message, step } = run.error ?? {};
@@ -140,8 +140,7 @@ export function describeError(
     facts;
   const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
   const isSafe = triggersAgain ? createdNothing : !runMayExist;
-  const [message = '', ...details] =
-    stack === undefined ? summary.map(truncate) : ['internal error', ...stack];
+  const [message = '', ...details] = stack ? ['internal error', ...stack] : summary.map(truncate);
   const said = textOrNull(response?.message);
   // The service's message has a member of its own.
   const excerpt = said === null && serverMessage !== undefined ? linesOf(serverMessage) : [];

@@ -116,7 +116,7 @@ export interface Outcome extends Subject {
 
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
 export function stateOfRun(run: Run | undefined, error?: Facts): State {
-  if (error !== undefined) return stateOfError(error);
+  if (error) return stateOfError(error);
   return endOf(run?.status) ?? 'running';
 }
 
@@ -162,7 +162,7 @@ export const withoutTable = (label: string) => label.replace(ROW_LABEL, 'line ')
 /** Returns progress such as `2 of 4`; empty if unknown. */
 export function stepsOf(run: Run | undefined): string {
   const steps = countSteps(run);
-  return steps === undefined ? '' : `${steps.done} of ${steps.total}`;
+  return steps ? `${steps.done} of ${steps.total}` : '';
 }
 
 /** Returns the step that failed, sanitized; empty if none did. */
@@ -188,7 +188,7 @@ export function failureMessage(run: Run | undefined): string {
 
 /** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */
 export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
-  if (error !== undefined) return sanitizeLines(error.text);
+  if (error) return sanitizeLines(error.text);
   if (STATES[state].exit === ExitCode.ok) return [];
   if (state === 'running') return [sanitize(stillText(run, elapsed ? durationMs : undefined))];
   if (state === 'waiting') return ['it was not sent'];
@@ -213,7 +213,7 @@ export function requestLines({ error }: Outcome): string[] {
 export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
   const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
   const steps = durationMs === undefined ? '' : stepsText(run);
-  const status = run === undefined ? 'not seen' : (run.status ?? 'accepted');
+  const status = run ? (run.status ?? 'accepted') : 'not seen';
   return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;
 }
 
@@ -224,7 +224,7 @@ export function continuesText(run: Run | undefined): string {
 
 /** Returns the status, sanitized; empty if no run was seen. */
 export function statusText(run: Run | undefined): string {
-  return run === undefined ? '' : sanitize(run.status ?? 'accepted');
+  return run ? sanitize(run.status ?? 'accepted') : '';
 }
 
 /** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */

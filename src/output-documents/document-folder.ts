@@ -66,7 +66,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
       const entries = await promises.readdir(root, { withFileTypes: true });
       // No document has a hidden name.
       const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
-      if (file === undefined) return;
+      if (!file) return;
       throw new UsageError(
         `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
       );
@@ -185,7 +185,7 @@ function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (header === undefined) return undefined;
   const data = text.subarray(header.length);
   const bytes = decodeBase64(data) ?? decodeBase64(data.filter((byte) => !isSpace(byte)));
-  return bytes === undefined ? 'invalid' : { mediaType: mediaType.toLowerCase(), bytes };
+  return bytes ? { mediaType: mediaType.toLowerCase(), bytes } : 'invalid';
 }
 
 function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {

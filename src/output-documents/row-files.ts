@@ -95,7 +95,7 @@ export function createRowFiles(
         const saved = (await documents?.save(run, name)) ?? { run, warnings: [] };
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output } = saved.run;
-        if (output !== undefined && isFinished(saved.run)) await outputs?.saveOutput(name, output);
+        if (output && isFinished(saved.run)) await outputs?.saveOutput(name, output);
       } catch (error) {
         failure ??= error;
         unsaved++;

@@ -80,7 +80,7 @@ export function declare(declaration: unknown): Parameters {
 
 /** Describes what a parameter takes, for people: `document (application/pdf), optional: The scanned invoice`. */
 export function describeParameter({ type, accept, isOptional, description }: Parameter): string {
-  const types = accept === undefined ? '' : ` (${accept.join(', ')})`;
+  const types = accept ? ` (${accept.join(', ')})` : '';
   return `${type}${types}${isOptional ? ', optional' : ''}${description === undefined ? '' : `: ${description}`}`;
 }
 
@@ -120,7 +120,7 @@ export function checkInputs(
   const declared = [...parameters.values()].flatMap((parameter): Mismatch[] => {
     const { name, type, isOptional } = parameter;
     const found = inputs.get(name);
-    if (found !== undefined) return checkValue(parameter, found);
+    if (found) return checkValue(parameter, found);
     // A misspelt name is one mistake.
     if (isOptional || inputs.has(name) || suggested.includes(name)) return [];
     return [{ name, isMissing: true, message: `missing input ${name} (${type})` }];
@@ -140,7 +140,7 @@ function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
     return [{ name, message: `must be ${nounOf(type)}${actual}`, mistyped: { parameter, found } }];
   }
   const mediaType = found.type === 'document' ? found.mediaType : undefined;
-  if (mediaType === undefined || accept === undefined || isAccepted(mediaType, accept)) return [];
+  if (mediaType === undefined || !accept || isAccepted(mediaType, accept)) return [];
   return [{ name, message: `must be ${accept.join(' or ')}, found ${mediaType}` }];
 }
 
@@ -171,7 +171,7 @@ export function parseDataUriHead(text: string): { length: number; mediaType: str
 /** Returns what a string is, which may be the data URI of a document. */
 export function kindOfString(text: string): InputKind {
   const head = parseDataUriHead(text);
-  if (head === undefined) return { type: 'string' };
+  if (!head) return { type: 'string' };
   const data = text.slice(head.length);
   // RFC 4648, section 4.
   return /^[A-Za-z0-9+/]*={0,2}$/.test(data) && data.length % 4 === 0

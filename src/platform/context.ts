@@ -177,7 +177,7 @@ function isAlive(pid: number, started: string | undefined): boolean | undefined 
   }
   const found = readProcess(pid);
   if (found?.isZombie) return false;
-  return started === undefined || found === undefined ? undefined : found.started === started;
+  return started === undefined || !found ? undefined : found.started === started;
 }
 
 /** Calls the listeners of signals until the returned function is called. */
@@ -294,7 +294,7 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
           });
         });
       }
-      if (failure !== undefined && isRequired) throw new OutputError(failure);
+      if (failure && isRequired) throw new OutputError(failure);
     },
   };
 }

@@ -245,9 +245,9 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
  */
 async function findIdentity(path: string, links = 0): Promise<string | undefined> {
   const stats = await statOf(path);
-  if (stats !== undefined) return stats.isFile() ? fileId(stats) : undefined;
+  if (stats) return stats.isFile() ? fileId(stats) : undefined;
   const link = links < MAX_LINKS ? await promises.readlink(path).catch(() => undefined) : undefined;
   if (link !== undefined) return findIdentity(resolve(dirname(path), link), links + 1);
   const folder = await statOf(dirname(path));
-  return folder === undefined ? path : `${fileId(folder)}/${basename(path)}`;
+  return folder ? `${fileId(folder)}/${basename(path)}` : path;
 }

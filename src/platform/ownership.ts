@@ -23,7 +23,7 @@ type UserId = number | undefined;
 export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
   const stats = await lstatOf(path);
-  if (stats !== undefined) {
+  if (stats) {
     if (stats.isSymbolicLink()) return `${path} is a symbolic link`;
     if (!stats.isDirectory()) return `${path} is not a folder`;
     if (stats.uid !== uid) return `${path} belongs to another user`;
@@ -75,7 +75,7 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
     const folder = resolved;
     resolved = join(folder, name);
     const stats = await lstatOf(resolved);
-    if (stats === undefined) return join(folder, ...names.slice(index));
+    if (!stats) return join(folder, ...names.slice(index));
     if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
     const isLink = stats.isSymbolicLink();
     if (isPlanted(stats, await promises.lstat(folder), uid))

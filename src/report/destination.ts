@@ -32,7 +32,7 @@ export async function openDestination(name: string, context: Context): Promise<D
   const target = await resolveTrusted(resolvePath(name, context), context.uid);
   const stats = await statIfExists(target);
   const openDirectly = stats && (await findDirectWay(target, stats));
-  if (openDirectly !== undefined)
+  if (openDirectly)
     return {
       async write(chunks) {
         await pipeline(Readable.from(chunks), openDirectly());
@@ -40,7 +40,7 @@ export async function openDestination(name: string, context: Context): Promise<D
       async close() {},
     };
   // rename() would replace a read-only file; that must fail like writing to it.
-  if (stats !== undefined) await (await promises.open(target, constants.O_WRONLY)).close();
+  if (stats) await (await promises.open(target, constants.O_WRONLY)).close();
   return createHidden(target, context, stats?.mode);
 }
 

@@ -41,7 +41,7 @@ function* renderRun(outcome: Outcome): Chunks {
   for (const [name, value] of Object.entries(known))
     yield `      "${name}": ${sanitizeJson(value ?? null)},\n`;
   yield '      "run": ';
-  if (run === undefined) yield 'null\n';
+  if (!run) yield 'null\n';
   else yield* compactJson(run.json);
   yield '    }';
 }

@@ -104,7 +104,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
       const status = busy?.status;
-      if (waitCause !== undefined || status !== undefined) return { status, until };
+      if (waitCause || status !== undefined) return { status, until };
       return readAgain === undefined ? undefined : { status, until: readAgain };
     },
 
@@ -145,11 +145,11 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
           return result;
         } catch (error) {
           const cause = findOutageCause(error);
-          if (cause === undefined) endOutage();
+          if (!cause) endOutage();
           else if (cause instanceof NetworkError && !cause.facts.isTemporary) giveUp(error);
           // The next row would be sent before the time that the service asks for.
           if (error instanceof NotTriggeredError && error.retryAfter !== undefined) giveUp(error);
-          if (cause !== undefined && !givenUp.aborted) {
+          if (cause && !givenUp.aborted) {
             outage ??= startOutage(send, clock);
             await (outage.probe === send ? pause(outage, cause, error) : outage.over);
             if (!ending.aborted) continue;
@@ -235,7 +235,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     outage?.awake.end();
     outage?.end();
     outage = undefined;
-    if (busy === undefined) waitCause = undefined;
+    if (!busy) waitCause = undefined;
   }
 
   function giveUp(error: unknown): void {

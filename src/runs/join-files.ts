@@ -201,7 +201,7 @@ function findMissingRows(files: readonly FileFacts[], total: number) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
     const rows = Math.floor((total - index) / shardCount) + 1 - (file?.end?.copies ?? 0);
-    if (file === undefined) add(rows, `no file of shard ${shard}`, absent);
+    if (!file) add(rows, `no file of shard ${shard}`, absent);
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }
   return { missing, problems, absent };

@@ -116,8 +116,7 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   if (request.method !== 'GET' || id === undefined)
     throw new Rejection(404, `This sandbox has only POST ${PREFIX}/runs and GET ${PREFIX}/runs/{id}.`);
   const stateOfRun = runs.get(id);
-  if (stateOfRun === undefined)
-    throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
+  if (!stateOfRun) throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   const body = stateOfRun();
   const { status, error } = body;
   return { status: 200, body, detail: ` ${status}${error ? `\n${error.step}: ${error.message}` : ''}` };
@@ -167,7 +166,7 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
   if (typeof id !== 'string') throw new Rejection(400, 'The field "worfklowId" is missing.');
   // UUIDs compare without regard to case (RFC 9562, section 4).
   const workflow = workflows.find((candidate) => candidate.id.toLowerCase() === id.toLowerCase());
-  if (workflow !== undefined) return workflow;
+  if (workflow) return workflow;
   // Ids are all that the interface takes.
   const meant = workflows.find(
     (one) => one.id.startsWith(id.toLowerCase()) || one.versionName.startsWith(`${id} `),
@@ -180,7 +179,7 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */
 function readValues(inputs: Record<string, unknown>, { parameters, versionName }: Workflow): InputValues {
   const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
-  const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
+  const mismatches = parameters ? checkInputs(parameters, kinds) : [];
   if (mismatches.length > 0) {
     // What is missing or unknown, the message names.
     const problems = mismatches.map(({ name, message }) =>

@@ -69,7 +69,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
   const { ca, clientCertificate, readSystemCertificates } = tls;
   /** The user's trusted certificates, Node's (undefined, with NODE_EXTRA_CA_CERTS) and the system's, in this order. */
   const stores: (() => Promise<(string | Buffer)[] | undefined>)[] = [
-    ...(ca === undefined ? [] : [async () => [ca]]),
+    ...(ca ? [async () => [ca]] : []),
     async () => undefined,
     readSystemCertificates,
   ];
@@ -77,7 +77,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
   /** As in curl, a trusted certificate need not be that of a root. */
   const createContext = async (store: number, own: ClientCertificate | undefined) => {
     const trusted = await stores[store]?.();
-    if (trusted === undefined && own === undefined) return undefined;
+    if (!trusted && !own) return undefined;
     const { createSecureContext } = await import('node:tls');
     return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
   };
@@ -117,7 +117,7 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
   };
 
   const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
-  const openPlain: Open = proxy === undefined ? (signal) => openTcp(target, signal) : tunnelThrough(proxy);
+  const openPlain: Open = proxy ? tunnelThrough(proxy) : (signal) => openTcp(target, signal);
   const openHop = hopTo(target, origin.protocol === 'https:', openPlain, clientCertificate);
   return async (signal: AbortSignal) => delayWriteErrors(await openHop(signal), clock);
 

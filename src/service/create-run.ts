@@ -87,7 +87,7 @@ export async function createRun(
       const isSignal = reason instanceof InterruptedError;
       throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
     });
-    if (run === undefined) throw unknownOutcome(error, evidence);
+    if (!run) throw unknownOutcome(error, evidence);
     return run;
   };
 
@@ -121,15 +121,12 @@ export async function createRun(
     try {
       const request = { workflowId: trigger.workflowId, length: body.length };
       const { response, createError, token } = await sendRequest(url, service, grace.signal, send, request);
-      return createError === undefined
-        ? { run: parseRun(response, 'string') }
-        : { failure: createError(), token };
+      return createError ? { failure: createError(), token } : { run: parseRun(response, 'string') };
     } catch (error) {
       if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
       if (error instanceof UnreadableResponseError || error instanceof NetworkError) {
         // The service accepted the request, even if the rest of its response cannot be read.
-        if (error.received !== undefined)
-          return { run: await identifyRun(error, error.received, grace.signal) };
+        if (error.received) return { run: await identifyRun(error, error.received, grace.signal) };
         if (error instanceof NetworkError) return { failure: error };
       }
       throw error;
@@ -157,7 +154,7 @@ export async function createRun(
       requests++;
       const result = await sendOnce(body);
       const { run, failure } = result;
-      if (run !== undefined) return run;
+      if (run) return run;
       // Not twice in a row: a service may reject every new token.
       isNewToken = !isNewToken && (await hasNewToken(result));
       if (isNewToken) continue;

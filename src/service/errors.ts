@@ -131,7 +131,7 @@ export class NetworkError extends WfrError {
     const { text, hint }: Fault = FAULTS[fault];
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
     const why = code === undefined ? '' : ` (${code})`;
-    const status = received === undefined ? '' : `, after the status ${received.status}`;
+    const status = received ? `, after the status ${received.status}` : '';
     // The code of another fault may be text of the service, such as a content encoding.
     const certificateHint = fault === 'certificate' ? CERTIFICATE_HINTS[code ?? ''] : undefined;
     const isProxyMistake = proxy && fault !== 'certificate';

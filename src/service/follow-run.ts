@@ -65,12 +65,12 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   let statusSince = 0;
   let failingSince: number | undefined;
   let unexpectedSince: number | undefined;
-  let delay = accepted === undefined ? 0 : interval;
+  let delay = accepted ? interval : 0;
   try {
     for (;;) {
       await clock.sleep(Math.min(delay, timeLeft()), signal);
       const { changed, nextDelay } = await poll();
-      if (changed !== undefined) yield changed;
+      if (changed) yield changed;
       if (nextDelay === undefined) return;
       delay = nextDelay;
     }

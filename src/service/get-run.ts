@@ -22,7 +22,7 @@ export async function getRun(id: string, service: Service, signal: AbortSignal, 
   if (result.response.status === 401 && (await credentials.refresh(result.token, signal)))
     result = await send();
   const { response, createError, retryAfter } = result;
-  if (createError !== undefined) throw createError();
+  if (createError) throw createError();
   const run = parseRun(response);
   if (run.id !== id) throw new UnreadableResponseError('it is about another run', response);
   if (run.status === undefined) throw new UnreadableResponseError('it has no status', response);

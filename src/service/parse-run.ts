@@ -48,7 +48,7 @@ export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
     if (error instanceof JsonSyntaxError) return error.message;
     throw error;
   }
-  if (fields === undefined) return 'a JSON value that is not an object';
+  if (!fields) return 'a JSON value that is not an object';
   const id = parseId(fields.get('id'), idType);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
@@ -78,14 +78,14 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
 
 /** Returns the text of an id; undefined for another type. One that is too long is not cut: it would be another id. */
 export function parseId(value: Uint8Array | undefined, idType?: IdType): string | undefined {
-  if (value === undefined || value.length > MAX_ID) return undefined;
+  if (!value || value.length > MAX_ID) return undefined;
   if (value[0] === 0x22 || idType === 'string') return asText(value, MAX_ID);
   const text = latin1(value);
   return /^\d+$/.test(text) ? text : undefined;
 }
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
-  if (value === undefined || value.length > MAX_TEXT) return undefined;
+  if (!value || value.length > MAX_TEXT) return undefined;
   // JSON of any other type is not the text of a number either.
   const number = Number(latin1(value));
   return Number.isFinite(number) ? number : undefined;

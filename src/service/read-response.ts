@@ -60,7 +60,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
   const abort = () => {
     const { aborted, reason } = deadline.signal;
     if (!aborted) return;
-    if (controller === undefined) fail(reason);
+    if (!controller) fail(reason);
     else controller.abort(reason);
   };
   deadline.signal.addEventListener('abort', abort);

@@ -127,7 +127,7 @@ export async function sendRequest(
 export function readLocation(text: string | undefined, base: URL) {
   if (text === undefined) return {};
   const target = parseUrl(text, base.href);
-  if (target === undefined) return { location: 'an invalid address' };
+  if (!target) return { location: 'an invalid address' };
   const { origin, pathname } = target;
   const location = origin === base.origin ? origin + pathname : origin;
   const below = `${base.pathname}/`;

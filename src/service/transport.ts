@@ -55,7 +55,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   /** Returns a connection that no other request uses; there are only a few. */
   const takeConnection = async () => {
     const free = idle.pop();
-    if (free !== undefined) return free;
+    if (free) return free;
     if (polling.length === POLL_CONNECTIONS)
       return new Promise<Connection>((resolve) => void waiting.push(resolve));
     const connection = new Connection(route.origin, () => connect(closed.signal));
@@ -80,7 +80,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       if (!(failure instanceof NetworkError)) throw failure;
       const decoded = await reader.decodedReceived();
       const received = decoded ?? connection.head?.received();
-      if (received !== undefined) {
+      if (received) {
         // It may contain the id of a run.
         const { fault, details, cause } = failure;
         const isBroken = decoded !== undefined && failure !== error;
@@ -110,7 +110,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     const search = () => {
       cancelSearch = undefined;
       const received = reader.received() ?? connection.head?.received();
-      if (received !== undefined) hooks.onIncomplete(received);
+      if (received) hooks.onIncomplete(received);
     };
     const onReceived = () => {
       cancelSearch ??= clock.after(SEARCH_INTERVAL, search);
@@ -119,7 +119,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     let stall: ReturnType<typeof watchStall> | undefined;
     const open = async () => {
       // undici opens another one if the first was lost.
-      if (stall !== undefined) throw systemError('ECONNRESET');
+      if (stall) throw systemError('ECONNRESET');
       const socket = await connect(signal);
       stall = watchStall(socket, limits.stall, deadline);
       return socket;
@@ -171,7 +171,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     } finally {
       deadline.end();
       const next = waiting.shift();
-      if (next === undefined) idle.push(connection);
+      if (!next) idle.push(connection);
       else next(connection);
     }
   };

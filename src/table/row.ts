@@ -78,7 +78,7 @@ export async function identifyRow(
   try {
     const members = [
       ...inputs.items.map((item) => ({ name: item.name, segments: [segmentOf(item)] })),
-      ...(inputs.json === undefined ? [] : parseInputsFile(inputs.json)),
+      ...(inputs.json ? parseInputsFile(inputs.json) : []),
     ].sort((one, other) => (one.name < other.name ? -1 : 1));
     const texts: (string | Uint8Array)[] = [];
     for (const { name, segments } of members) {

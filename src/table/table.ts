@@ -70,7 +70,7 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const table = await tableOfFile(file);
   const headers = (await table.columns())?.headers.map(({ text }) => text);
   const names = new Set<string>(headers);
-  for await (const { inputs } of headers === undefined ? table.rows() : [])
+  for await (const { inputs } of headers ? [] : table.rows())
     for (const [name] of membersOf(inputs)) names.add(name);
   const columns = [...names];
   if (columns.length === 0) throw new BatchFileError(`${file.name}: has no rows`);
@@ -78,7 +78,7 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
     columns,
     async *rows() {
       for await (const { number, label, cells, inputs } of table.rows()) {
-        const values = new Map(cells === undefined ? membersOf(inputs) : []);
+        const values = new Map(cells ? [] : membersOf(inputs));
         yield { number, label, cells: columns.map((name, at) => (cells ? cells[at] : values.get(name))) };
       }
     },

@@ -46,13 +46,12 @@ export class ReasonGroups<Member> {
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
     const id = this.#groups.size;
     const known = this.#groups.get(key);
-    if (known === undefined && id >= MAX_GROUPS && reason !== OTHERS)
-      return this.add(OTHERS, member, members);
+    if (!known && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member, members);
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
     this.#groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
     group.count += members;
-    if (known !== undefined && group.first.length < this.maxFirst) group.first.push(member);
+    if (known && group.first.length < this.maxFirst) group.first.push(member);
     return group;
   }
 

@@ -30,9 +30,8 @@ export function baseUrlProblem(
   permission = '--allow-http',
 ): string | undefined {
   const url = parseUrl(text);
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    if (text.includes('://'))
-      return url === undefined ? 'is not a URL' : 'must begin with https:// or http://';
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    if (text.includes('://')) return url ? 'must begin with https:// or http://' : 'is not a URL';
     const scheme = isLoopback(/^[^:/]*/.exec(text)?.[0] ?? '') ? 'http' : 'https';
     return `has no scheme; use ${scheme}://${redactUrl(text)}`;
   }

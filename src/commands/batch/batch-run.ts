@@ -162,7 +162,7 @@ export function createBatchRun(tools: BatchTools) {
     inProgress.add(row.number);
     try {
       const result = await runner.run(row);
-      if (result !== undefined) rowEnded(row, result, view);
+      if (result) rowEnded(row, result, view);
     } catch (error) {
       fail(error);
     }

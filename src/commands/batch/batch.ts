@@ -82,7 +82,7 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
         const reason = withoutLabel(problem, row.label);
         const known = mistakes.get(reason);
         // That of a default input is not about a row.
-        if (known !== undefined) known.others += Number(reason !== problem);
+        if (known) known.others += Number(reason !== problem);
         else if (mistakes.size < MAX_PROBLEMS) mistakes.set(reason, { first: problem, others: 0 });
         else omitted++;
       }
@@ -247,7 +247,7 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
   };
-  if (file !== undefined) {
+  if (file) {
     return openResultsFile(ownedFileOptions(file, session), target, defaults).catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;

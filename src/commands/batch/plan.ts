@@ -83,7 +83,7 @@ export async function planBatch(
     retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
     reports: async () => {
       // They are written from the results file.
-      if (flags.report !== undefined && flags.results === '-')
+      if (flags.report && flags.results === '-')
         throw new UsageError('--report requires --results <file.jsonl>');
       await reports.open();
     },
@@ -103,8 +103,7 @@ export async function planBatch(
       ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
-    if (declared !== undefined)
-      await checkColumns(await source.table.columns(), { defaults, declared }, context);
+    if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
     return results;
   };
   const results = await validateFiles().catch(async (error) => {

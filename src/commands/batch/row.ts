@@ -97,7 +97,7 @@ export function rowRunner(
 
   /** Adds how to send files and numbers, where the service names a column whose text may be one, and what it misses. */
   function advise({ inputs }: Row, response: ErrorResponse): void {
-    if ('problem' in inputs || plan.declared !== undefined) return;
+    if ('problem' in inputs || plan.declared) return;
     for (const { name, separator, value } of inputs.items) {
       if (separator !== '=' || !blamesInput(response, name)) continue;
       const isNumber = typeof parseJson(value) === 'number';
@@ -119,7 +119,7 @@ export function rowRunner(
       if (error instanceof WfrError) log.ofRow(number, secrets).refused(error, true);
       throw error;
     });
-    if (resolved === undefined) return undefined;
+    if (!resolved) return undefined;
     for (const warning of resolved.warnings) reporter.warn(`${label}: ${warning}`);
     try {
       const inputs = resolved.inputs.map(({ name }) => name);
@@ -182,7 +182,7 @@ export function rowRunner(
     const { run, late, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
-    else if (error !== undefined) {
+    else if (error) {
       // A signal that stopped the watching says nothing about the run.
       if (error.signal === undefined) log.rows.setReason(number, recordedError(error, secrets));
     } else if (hasEnded(run)) {
@@ -193,7 +193,7 @@ export function rowRunner(
       history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isEnd: !late });
     }
     const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
-    const reason = error === undefined ? run?.error : { message: rowReason(error) };
+    const reason = error ? { message: rowReason(error) } : run?.error;
     return { exit: exitOf({ state, error }), id, reason, error, late };
   }
 

@@ -90,8 +90,7 @@ export async function validateDecisions(
   }
   checkRows('resend-unknown', resendUnknown, 'unknown');
   checkRows('retry-failed', retryFailed, 'failed, rejected or lost');
-  if (adoptions.length > 0 && results !== undefined)
-    problems.push(...(await runsOfOtherRows(adoptions, results)));
+  if (adoptions.length > 0 && results) problems.push(...(await runsOfOtherRows(adoptions, results)));
   throwProblems(problems);
 }
 
@@ -104,7 +103,7 @@ async function runsOfOtherRows(
   await readEvents(path, name, (event) => {
     if (event.event !== 'accepted') return;
     const adoption = adoptions.find(({ id }) => id !== NO_RUN && id === event.id);
-    if (adoption !== undefined && adoption.row !== event.row)
+    if (adoption && adoption.row !== event.row)
       problems.push(`${adoption.flag}: this run belongs to row ${event.row}`);
   });
   return [...new Set(problems)];

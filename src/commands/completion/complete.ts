@@ -65,8 +65,7 @@ export async function complete(
 ): Promise<Exit> {
   try {
     const cursor = locate(words, program);
-    if (cursor !== undefined)
-      await context.stdout.write(await formatCandidates(cursor, shell !== 'bash', context));
+    if (cursor) await context.stdout.write(await formatCandidates(cursor, shell !== 'bash', context));
   } catch {
     // No candidates.
   }
@@ -86,7 +85,7 @@ function locate(words: readonly string[], program: Command): Cursor | undefined 
     const part = command.commands.find((candidate) => candidate.name() === name);
     // The command that the sandbox runs may be wfr itself.
     const isWfr = command.name() === 'sandbox' && name === 'wfr' && others.length > 0;
-    if (part === undefined && !isWfr) break;
+    if (!part && !isWfr) break;
     command = part ?? program;
     ({ operands, unknown } = command.parseOptions([...others, ...unknown]));
   }

@@ -60,7 +60,7 @@ export type ConfigAction = keyof typeof ACTIONS;
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
-  if (location === undefined) {
+  if (!location) {
     throw new UsageError('no home folder to find the config file in; set HOME or WFR_CONFIG');
   }
   return ACTIONS[action](location, flags, context);
@@ -69,7 +69,7 @@ export async function config(action: ConfigAction, flags: ConfigFlags, context: 
 /** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
 async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const read = readConfigBytes(location);
-  if (read === undefined) {
+  if (!read) {
     await chooseProfile(flags, context);
     await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
@@ -253,7 +253,7 @@ function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
     if (name === 'tokenFile') return [tokenSetting(sources)];
-    if (name === 'workflows') return profile === undefined ? [] : workflowSettings(profile);
+    if (name === 'workflows') return profile ? workflowSettings(profile) : [];
     return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
   });
   return [setting('profile', profile?.name, profile?.chosenBy.name), ...settings];

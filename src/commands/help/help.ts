@@ -27,7 +27,7 @@ export async function help(
   const command = name === '' ? program : commands.find((candidate) => commandPath(candidate) === name);
   if (flags.skill) await stdout.write(skill);
   else if (flags.json) {
-    if (command === undefined) throw new UsageError(`--json: "${name}" is not a command`);
+    if (!command) throw new UsageError(`--json: "${name}" is not a command`);
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
   } else {

@@ -53,7 +53,7 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
   status: ({ run }) => run?.status ?? null,
   step: ({ run }) => run?.error?.step ?? null,
   message: ({ label, run, error }) => {
-    const reason = run === undefined ? error?.text : run.error?.message;
+    const reason = run ? run.error?.message : error?.text;
     return reason === undefined ? null : withoutLabel(reason, label);
   },
   ...TIMES,
@@ -88,7 +88,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
-    if (table === undefined) {
+    if (!table) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
@@ -113,7 +113,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
-    if (output === undefined) return undefined;
+    if (!output) return undefined;
     const target = followPointer(output, pointer.segments);
     if (target.depth === pointer.segments.length) {
       absent.set(pointer, undefined);
@@ -244,7 +244,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Returns what the rows did not show. */
     warnings(): string[] {
       const warnings = [...absent].flatMap(([{ text }, error]) =>
-        error === undefined ? [] : `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}`,
+        error ? `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}` : [],
       );
       const { rows, total = 0, missing } = joined;
       const others = table ? rows.known - inTable : total - missing - rows.known;

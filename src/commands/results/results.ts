@@ -121,7 +121,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       await printSummary();
     }
     throwProblems(absent);
-    const runs = report === undefined ? [] : await listOutcomes(joined);
+    const runs = report ? await listOutcomes(joined) : [];
     const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
     await printErrors(failures, flags.color, context);
     return { runs, period: joined.period, exit, failure: failures[0], rows };
@@ -141,8 +141,7 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
     throw new UsageError(`${text}: neither a file nor a batch of the history`, 'wfr history');
   // A batch without any run may have been continued at another service: the latest one has its file.
   const [batch, ...others] = found.filter(isBatch);
-  if (batch === undefined)
-    throw new UsageError(`${text}: is a run, not a batch; wfr watch ${text} prints its output`);
+  if (!batch) throw new UsageError(`${text}: is a run, not a batch; wfr watch ${text} prints its output`);
   if (others.some(({ id }) => id !== batch.id))
     throw new UsageError(`${text}: several batches of the history begin with it`);
   if (batch.results === undefined) throw new UsageError(`${text}: this batch wrote its results to stdout`);
@@ -264,7 +263,7 @@ function summaryOf(
     results,
   });
   const summary = writer ? { ...all, next: [] } : all;
-  if (period === undefined) return summary;
+  if (!period) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);
   // The time between two commands is none that the rows took, and that of a command that did not wait is not known.

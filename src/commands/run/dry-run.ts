@@ -14,7 +14,7 @@ import type { RunPlan } from './plan.js';
 export async function printDryRun(plan: RunPlan, { reporter, stdout, layout }: Session): Promise<void> {
   const { trigger, settings, credentials } = plan;
   const { missing } = credentials;
-  if (missing !== undefined)
+  if (missing)
     reporter.warn(`${factsOf(missing).text}; without --dry-run, this command would exit with code 4`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {

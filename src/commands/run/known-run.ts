@@ -42,7 +42,7 @@ export async function triggerRun(
   const triggering = createRun(trigger, service, interruption, record).catch((error) => {
     const isUnknown = error instanceof WfrError && error.facts.runMayExist;
     // The file of --once says so itself, until it is settled.
-    if (isUnknown && plan.once === undefined)
+    if (isUnknown && !plan.once)
       history.recordTrigger({ ...past, id: crypto.randomUUID(), rows: { unknown: 1 } });
     throw error;
   });

@@ -131,7 +131,7 @@ async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan,
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, late, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
-  if (run === undefined && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
+  if (!run && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
   if (hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
 }
 
@@ -195,7 +195,7 @@ function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session):
   if (state === 'lost' && !plan.detached) throw lostRun(name, id);
   const { reporter } = session;
   reporter.run(id, undefined, `recorded in ${name}`);
-  if (run === undefined) reporter.resumable(watchCommand([id], plan), !plan.detached);
+  if (!run) reporter.resumable(watchCommand([id], plan), !plan.detached);
   return { id, run, isNew: false };
 }
 

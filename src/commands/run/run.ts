@@ -45,7 +45,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   const { service, interruption, reporter } = session;
   const progress = await reporter.startProgress();
   let known: KnownRun;
-  if (once === undefined) {
+  if (!once) {
     known = await triggerRun(createLog(NO_SINK, service.clock), plan, session);
   } else {
     // Of the run that the file may have, that it was not created would be wrong.
@@ -62,7 +62,7 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
   const format = plan.format === 'text' ? 'id' : plan.format;
   const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
   const error = await printing.then(() => undefined, factsOf);
-  if (error !== undefined) session.reporter.error(error);
+  if (error) session.reporter.error(error);
   const state: State = error ? stateOfError(error) : isFinished(run) ? 'finished' : 'accepted';
   const startedAt = session.context.clock.now();
   const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
@@ -86,7 +86,7 @@ async function watch(
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
   const isRecorded = !wasTriggered && run !== undefined;
   // Last: a file system that hangs must not keep back the result.
-  if (once !== undefined && !isRecorded) {
+  if (once && !isRecorded) {
     const { state, late } = outcome;
     if (received !== undefined) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
     if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);

@@ -57,7 +57,7 @@ export function parseGet(
 /** Parses a JSON Pointer. Throws UsageError for an invalid one. */
 export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
-  if (segments !== undefined) return { text, segments };
+  if (segments) return { text, segments };
   const fix =
     text[0] === '/'
       ? 'write ~1 for / and ~0 for ~'

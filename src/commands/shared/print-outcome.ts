@@ -90,14 +90,14 @@ export function printOutcome(
   const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {
     if (!severalRuns) reporter.block([`Interrupted; the run ${isOver ? 'has ended' : continuesText(run)}.`]);
-  } else if (error !== undefined) {
+  } else if (error) {
     // Those of several runs are printed together, below the table.
     if (!severalRuns || error.code !== 'no-such-run') reporter.error(error, severalRuns);
     if (error.code !== 'no-such-run' && state !== 'lost')
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {
     if (!isListed) printEnded(run, durationMs, reporter);
-  } else if (run === undefined || !isListed) {
+  } else if (!run || !isListed) {
     const text = sanitize(stillText(run, watchedMs, severalRuns ? `run ${id}` : 'the run'));
     reporter.block([`${text.replace('still', 'Still')}.`], statusText(run), reporter.style.warning);
   }

@@ -59,7 +59,7 @@ export async function printTable<One extends Outcome>(
     const error = factsOf(thrown);
     reporter.error(error);
     return outcomes.map((one) =>
-      one.run === undefined || one.error ? one : { ...one, error, state: stateOfRun(one.run, error) },
+      !one.run || one.error ? one : { ...one, error, state: stateOfRun(one.run, error) },
     );
   }
 }
@@ -70,7 +70,7 @@ export async function printEnd(
   { format, pointer, severalRuns = false }: PrintOptions,
   session: Session,
 ): Promise<void> {
-  if (pointer !== undefined) {
+  if (pointer) {
     await printValue(run, format, pointer, session);
   } else if (format === 'json') await printRun(run, format, severalRuns, session);
   else if (format === 'text' && !severalRuns && isFinished(run))

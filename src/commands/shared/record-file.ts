@@ -25,7 +25,7 @@ export async function adoptRuns(adoptions: readonly Adoption[], log: Log, sessio
   const accepted = [];
   for (const { row, id, flag, subject } of adoptions) {
     const { run, thrown } = await pollOnce(id, id, session);
-    if (run === undefined) {
+    if (!run) {
       reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
       throw thrown;
     }

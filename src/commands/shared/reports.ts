@@ -19,7 +19,7 @@ export function requestedReports(flags: ReportFlags, context: Context) {
   return {
     /** Opens all reports. Throws UsageError with every problem. */
     async open(): Promise<void> {
-      if (requested === undefined) return;
+      if (!requested) return;
       const { openReports } = await loadReports();
       await collectUsageErrors({
         files: () => assertDistinctFiles(reportFiles(flags, context)),
@@ -32,10 +32,10 @@ export function requestedReports(flags: ReportFlags, context: Context) {
 
     /** Writes the reports; that of a command which ran nothing is its error, as JSON. Returns why some were not written. */
     async write(result: CommandResult): Promise<readonly unknown[]> {
-      if (requested === undefined) return [];
+      if (!requested) return [];
       const { writeErrorReports, writeReports } = await loadReports();
       if (reports.length > 0 && result.runs.length > 0) return writeReports(reports, result);
-      if (result.error === undefined) return [];
+      if (!result.error) return [];
       const others = [results, once].flatMap((file) => namedFile(file, file, context));
       await writeErrorReports(reportFiles(flags, context), others, result, context);
       return [];

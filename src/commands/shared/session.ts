@@ -136,7 +136,7 @@ export async function runCommand(
     await printErrors(failures, flags.color, context);
     const finalExit = exitOfSeveral([exit, ...failures.map(exitOfError)]);
     const data = errorsAsData ? describe(finalExit, failures) : undefined;
-    if (data !== undefined) await stderr.write(errorLine(data));
+    if (data) await stderr.write(errorLine(data));
     return finalExit;
   };
   try {

@@ -68,12 +68,12 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     if (status !== undefined && !isKnownStatus(status))
       reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
     reporter.answered();
-    if (known === undefined && run === undefined && hasEnded(seen)) late = true;
+    if (!known && !run && hasEnded(seen)) late = true;
     run = seen;
     run = await onChange(seen);
   };
   try {
-    if (known !== undefined) await see(known);
+    if (known) await see(known);
     const changes = followRun(id, {
       poll: (ends) => getRun(id, service, ends, place),
       place,
@@ -96,7 +96,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     const isMissing = error instanceof WfrError && error.code === 'no-such-run';
     thrown = isMissing ? (lost ?? (await withAdvice(error, id, session))) : error;
   }
-  if (options.place === undefined) place.end();
+  if (!options.place) place.end();
   const durationMs = clock.monotonic() - started;
   return withError(thrown, { id, run, late, startedAt, durationMs });
 }
@@ -164,7 +164,7 @@ export async function watchAndShow(
     if (hasEnded(seen)) onEnd?.(seen);
     let run = seen;
     try {
-      if (documents !== undefined && hasEnded(seen)) {
+      if (documents && hasEnded(seen)) {
         const saved = await documents.save(seen, view.folderOf?.(id));
         run = saved.run;
         if (saved.paths.length > 0 || isFinished(seen)) reporter.savedDocuments(id, saved.paths);
@@ -185,7 +185,7 @@ export async function watchAndShow(
   const timed = view.wasTriggered ? watched : withRunTimes({ ...watched, late }, service);
   progress.done(timed);
   const isEnd = hasEnded(run) && !late;
-  if (run !== undefined) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
+  if (run) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();
   const outputError: unknown = run && (await printEnd(run, view, session).catch((error) => error));
   const outcome = withError(watched.thrown ?? outputError, timed);

@@ -71,7 +71,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   if (isTable && reporter.live) reporter.block([countsText(runs, reporter.style)]);
   // Below the table, so that they are not in its way.
   for (const { id, error } of runs) {
-    if (error === undefined || error.code === 'no-such-run') continue;
+    if (!error || error.code === 'no-such-run') continue;
     reporter.error(error, plan.severalRuns);
     if (plan.severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   }
@@ -91,13 +91,13 @@ async function show(
   const { reporter, history, service } = session;
   const { pointer, format, flags, severalRuns } = plan;
   const { id, run, error, thrown } = outcome;
-  if (run === undefined) {
+  if (!run) {
     if (error?.code === 'internal') throw thrown;
     return outcome;
   }
   history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
   let hasValue = true;
-  if (pointer !== undefined) {
+  if (pointer) {
     hasValue = await printValue(run, format, pointer, session);
     const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);

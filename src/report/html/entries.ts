@@ -98,7 +98,7 @@ export function* serializeEntries(
   yield '{"rows":[';
   for (const [index, entry] of entries.entries()) {
     const { number, name, succeeded, output, ...texts } = entry;
-    const text = output === undefined ? '' : excerptOutput(output);
+    const text = output ? excerptOutput(output) : '';
     const fits = text.length <= left;
     if (fits) left -= text.length;
     const row: Record<string, unknown> = {

@@ -174,7 +174,7 @@ function areRows(entries: readonly Entry[]): boolean {
 function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
-  if (entries.length === 1 && only !== undefined) {
+  if (entries.length === 1 && only) {
     const { label, name, version, workflow, id, outcome } = only;
     const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
     return `${label || name || version || fallback}: ${outcome.label}`;

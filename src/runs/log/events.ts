@@ -248,14 +248,14 @@ export async function decodeEvents(
   const decode = (line: Line) => {
     const members = parseLine(line.bytes, line.start);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
-    if (unreadable !== undefined && !(isClaim(members) && members.torn)) throw unreadable;
+    if (unreadable && !(isClaim(members) && members.torn)) throw unreadable;
     unreadable = undefined;
     const problem = findProblem(members);
     if (problem !== undefined) {
       const error = new BatchFileError(`${name}:${line.number}: ${problem}`);
-      if (members !== undefined) throw error;
+      if (members) throw error;
       if (line.isComplete) unreadable = error;
-    } else if (members !== undefined) {
+    } else if (members) {
       ownership.apply(members);
       const { event, by } = members;
       const isOfLog = event !== 'open' && event !== 'close' && CHECKS.has(event);
@@ -266,7 +266,7 @@ export async function decodeEvents(
   };
   for await (const lines of readLines(bytes))
     for (const line of lines) if (!line.bytes.every(isSpace)) decode(line);
-  if (unreadable !== undefined) throw unreadable;
+  if (unreadable) throw unreadable;
   return ownership.claim?.owner;
 }
 
@@ -321,6 +321,6 @@ function findProblem(members: Members = {}): string | undefined {
   if (event === 'batch' && format !== FORMAT)
     return 'was written by another version of wfr; continue with that version, or use another file';
   const invalid = CHECKS.get(event)?.find(([name, accepts]) => !accepts(members[name]));
-  if (invalid === undefined && TIME(time)) return undefined;
+  if (!invalid && TIME(time)) return undefined;
   return `"${invalid?.[0] ?? 'time'}" of the event "${event}" is invalid`;
 }

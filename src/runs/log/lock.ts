@@ -70,7 +70,7 @@ export async function acquireLock(handle: FileHandle, id: string, options: LockO
     const { ownership, end, isTorn } = await readOwnership(handle);
     const { claim } = ownership;
     if (claim?.owner.token === owner.token) return end;
-    if (claim !== undefined && (await mayBeAlive(claim, id, options)))
+    if (claim && (await mayBeAlive(claim, id, options)))
       throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, owner));
     if (attempts === MAX_ATTEMPTS)
       throw new BatchFileError('other processes keep locking it; run the same command again');

@@ -53,7 +53,7 @@ export async function readEvents(path: string, name: string, onEvent: (event: Re
 /** Throws BatchFileError for one that is not regular. */
 async function assertRegularFile(path: string): Promise<void> {
   const found = await statOf(path);
-  if (found !== undefined) assertRegular(found);
+  if (found) assertRegular(found);
 }
 
 /** Reads the first bytes of a file. Throws BatchFileError for one that is not regular, and the system's error. */

@@ -208,7 +208,7 @@ export function matchRows(
 
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   function goneRows(): number[] {
-    if (completed === undefined) return [];
+    if (!completed) return [];
     const { rows, undecided = [] } = completed;
     return rowsIn(keys, (row) => {
       const state = stateOf(row);
@@ -239,7 +239,7 @@ function toRanges(sortedRows: Iterable<number>): RowRanges {
   const ranges: [number, number][] = [];
   for (const row of sortedRows) {
     const last = ranges.at(-1);
-    if (last !== undefined && row <= last[1] + 1) last[1] = row;
+    if (last && row <= last[1] + 1) last[1] = row;
     else ranges.push([row, row]);
   }
   return ranges;

@@ -171,7 +171,7 @@ function keepOwned(
     const { ownership, end: checked } = await readOwnership(handle);
     if (ownership.isReplaced(token)) {
       const { owner: next } = ownership.claim ?? {};
-      const other = next === undefined ? 'another process' : `process ${next.pid} on ${next.host}`;
+      const other = next ? `process ${next.pid} on ${next.host}` : 'another process';
       throw new Error(`${other} has taken it over`);
     }
     // An incomplete line is checked once it is complete.

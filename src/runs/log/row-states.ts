@@ -100,7 +100,7 @@ export function createRowStates() {
       const listed = new Map<Known, { rows: number[]; count: number }>();
       for (const [row, rowState] of entries()) {
         const { now } = standingOf(row);
-        if (now.reason === undefined || rowState === 'gone' || !isIncluded(row)) continue;
+        if (!now.reason || rowState === 'gone' || !isIncluded(row)) continue;
         const group = listed.get(now) ?? { rows: [], count: 0 };
         if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
         listed.set(now, group);
@@ -224,7 +224,7 @@ export function createRowStates() {
 
   /** Returns the object for all rows of which this is known, and nothing else. */
   function share(known: Known): Standing<Known> {
-    const key = known.reason === undefined ? known.state : `${known.state} ${known.code} ${known.reason.id}`;
+    const key = known.reason ? `${known.state} ${known.code} ${known.reason.id}` : known.state;
     const shared = sharedStandings.get(key) ?? { now: known };
     sharedStandings.set(key, shared);
     return shared;

@@ -42,7 +42,7 @@ export function checkSchema(
     ];
   }
   const problems = [...(schema.check?.(value, path) ?? [])];
-  if (Array.isArray(value) && items !== undefined)
+  if (Array.isArray(value) && items)
     problems.push(...value.flatMap((item, index) => checkSchema(item, items, [...path, index], advise)));
   const members = asObject(value);
   for (const name of required)
@@ -50,10 +50,10 @@ export function checkSchema(
   for (const [name, member] of Object.entries(members)) {
     const place = [...path, name];
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (propertyNames !== undefined && !isValid(name, propertyNames))
+    if (propertyNames && !isValid(name, propertyNames))
       problems.push(aboutName(place, `${quote(name)} must be ${propertyNames.title}`));
-    if (known !== undefined) problems.push(...checkSchema(member, known, place, advise));
-    else if (schema.properties !== undefined) {
+    if (known) problems.push(...checkSchema(member, known, place, advise));
+    else if (schema.properties) {
       const unknown = describeUnknown(name, Object.keys(properties));
       problems.push(aboutName(place, advise(name, member, undefined) ?? unknown));
     }

@@ -104,7 +104,7 @@ function formatChunk(
     if (kind === Kind.space) {
       offset++;
     } else if (kind === Kind.string) {
-      if (colors !== undefined) used = write(out, used, isKey(json, offset) ? colors.key : colors.string);
+      if (colors) used = write(out, used, isKey(json, offset) ? colors.key : colors.string);
       out[used++] = byte;
       offset++;
       isInString = true;

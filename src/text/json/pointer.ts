@@ -25,7 +25,7 @@ export function followPointer(json: Uint8Array, segments: readonly string[]): Po
   let value = json.subarray(json.findIndex((byte) => !isSpace(byte)));
   for (const [depth, segment] of segments.entries()) {
     const child = childOf(value, segment);
-    if (child === undefined) return { value, depth };
+    if (!child) return { value, depth };
     value = child;
   }
   return { value, depth: segments.length };
@@ -43,7 +43,7 @@ export function countElements(array: Uint8Array): number {
 /** Returns a member of an object, the last one of duplicates as in JSON.parse, or an element of an array. */
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   const members = pickMembers(value, [segment]);
-  if (members !== undefined) return members.get(segment);
+  if (members) return members.get(segment);
   let child: Uint8Array | undefined;
   const wanted = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
   let index = 0;

@@ -11,7 +11,7 @@ import { openStyle, type Style } from '../presentation.js';
 
 /** Returns an error as text, an internal one with its stack, wrapped to a terminal. A command at the end of a line is bold. */
 export function errorText(facts: Facts, style: Style, { columns, mask }: Output): string {
-  const text = wrapLines(formatError(facts).map(mask), facts.stack === undefined ? columns : 0).join('\n');
+  const text = wrapLines(formatError(facts).map(mask), facts.stack ? 0 : columns).join('\n');
   return text
     .replace(ERROR_LABEL, () => style.error(ERROR_LABEL))
     .replace(/^( .*: )(wfr .*)$/gm, (_line, start, command) => start + style.bold(command));

@@ -300,7 +300,7 @@ export function showBatch(
         ],
         [[isUnclear ? '' : rateText(elapsed / paced), 4, RATE]],
       ],
-      [[[wait === undefined ? '' : waitText(wait, now), 0]]],
+      [[[wait ? waitText(wait, now) : '', 0]]],
       [states],
       [[[last, 0]]],
     ];
