@@ -1,8 +1,15 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
 import { setImmediate } from 'node:timers/promises';
+import { InputError } from '../errors.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { createPagedArray } from './log/compact-lists.js';
+import { identifyRow, type Row } from '../table/row.js';
+import {
+  createDigestIndex,
+  createDigestList,
+  createPagedArray,
+  type DigestIndex,
+} from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
@@ -38,6 +45,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = createPagedArray<FileFacts>();
+  /** By row, the digests of its content, and of what its table had, if that names files. */
+  const keys = createDigestList();
+  const written = createDigestList();
   const mixed: string[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
@@ -64,8 +74,11 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
         facts.total = event.rows ?? facts.total;
       }
       if (!isRowEvent(event)) return;
-      // Where a command finds a row is no change of it.
-      if (event.event !== 'recorded' && event.time !== undefined) {
+      if (event.event === 'recorded') {
+        keys.set(event.row, event.key);
+        if (event.written !== undefined) written.set(event.row, event.written);
+      } else if (event.time !== undefined) {
+        // Where a command finds a row is no change of it.
         times.first = Math.min(times.first, event.time);
         times.last = Math.max(times.last, event.time);
       }
@@ -97,8 +110,11 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   return {
     rows,
     lines,
+    files: read as readonly FileFacts[],
     /** Returns the file with a row. */
     fileOf,
+    keys,
+    written,
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
@@ -127,6 +143,37 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** The shards without a file: the rows of the others are as they are. */
     absent,
   };
+}
+
+/**
+ * Returns what finds the row that each line of a table is, once: by what the line has, apart from the content of files; by
+ * its number where the results do not have that.
+ */
+export function rowFinder({ rows, keys, written, fileOf, files }: JoinedFiles) {
+  const byLine = new Map<number, number>();
+  for (const [row] of rows.entries()) if (!rows.isGone(row)) byLine.set(rows.line(row), row);
+  // Of equal rows, the first one is found first.
+  const present = [...byLine.values()].sort((one, other) => other - one);
+  const [byKey, byWritten] = [keys, written].map((list) => {
+    const index = createDigestIndex(list);
+    for (const row of present) if (list.get(row) !== undefined) index.add(row);
+    return index;
+  }) as [DigestIndex, DigestIndex];
+  return async ({
+    number,
+    ...found
+  }: Pick<Row, 'number' | 'inputs' | 'digest'>): Promise<number | undefined> => {
+    const row = byLine.get(number);
+    const { rowSalt } = (row === undefined ? files[0] : fileOf(row))?.header ?? {};
+    if (rowSalt === undefined || keys.size === 0) return row;
+    const { key } = await identifyRow(found, Buffer.from(rowSalt, 'hex'), readNoFile);
+    return byKey.find(key, true) ?? byWritten.find(key, true);
+  };
+}
+
+/** Leaves rows that name files with the digest of what their table has. */
+async function readNoFile(): Promise<string> {
+  throw new InputError('');
 }
 
 /** Rows that are read before signals are handled. */

@@ -59,7 +59,7 @@ export interface WrittenTable {
   /** As its file names them; those of JSON Lines in the order in which they appear. */
   columns: readonly string[];
   /** Reads the rows, with a cell for each column. */
-  rows(): AsyncGenerator<Pick<Row, 'number' | 'label'> & { cells: readonly WrittenCell[] }, void, void>;
+  rows(): AsyncGenerator<Omit<Row, 'cells'> & { cells: readonly WrittenCell[] }, void, void>;
 }
 
 /** A cell as the file has it: a text, or a JSON value (UTF-8); undefined if the row has none. */
@@ -77,9 +77,9 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   return {
     columns,
     async *rows() {
-      for await (const { number, label, cells, inputs } of table.rows()) {
-        const values = new Map(cells ? [] : membersOf(inputs));
-        yield { number, label, cells: columns.map((name, at) => (cells ? cells[at] : values.get(name))) };
+      for await (const { cells, ...row } of table.rows()) {
+        const values = new Map(cells ? [] : membersOf(row.inputs));
+        yield { ...row, cells: columns.map((name, at) => (cells ? cells[at] : values.get(name))) };
       }
     },
   };

@@ -1,7 +1,7 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
-import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
+import { type JoinedFiles, openOutcomes, readOutcomes, rowFinder } from '../../runs/join-files.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
@@ -61,6 +61,8 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
 
 /** A row as it is shown. */
 interface ResultRow {
+  /** Where the table has it now, if there is one. */
+  place?: string;
   /** Of the table. */
   cells: readonly WrittenCell[];
   /** By column. */
@@ -81,6 +83,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
   /** Rows of the table that the results have. */
   let inTable = 0;
+  /** Columns that the window has no room for. */
+  let leftOut = 0;
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
   /** The first row with a cell that spreadsheets cut. */
@@ -92,13 +96,16 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
-    const rowOfLine = rowsByLine(joined);
+    const findRow = rowFinder(joined);
     const reader = openOutcomes(joined);
     try {
-      for await (const { number, label, cells } of table.rows()) {
-        const row = rowOfLine.get(number);
+      for await (const { cells, ...found } of table.rows()) {
+        const { number, label } = found;
+        const row = await findRow(found);
         if (row !== undefined) inTable++;
-        yield toRow(row === undefined ? { state: 'waiting', row: number, label } : reader.read(row), cells);
+        const outcome: Outcome =
+          row === undefined ? { state: 'waiting', row: number, label } : reader.read(row);
+        yield { ...toRow(outcome, cells), place: label };
       }
     } finally {
       reader.close();
@@ -161,14 +168,17 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           isCutLast: index === outcome,
         }),
       );
-      return `${layOutTable(rows, columns, page, (row) => row.at(-1) ?? '').join('\n')}\n`;
+      const lines = layOutTable(rows, columns, page, (row) => row.at(-1) ?? '', true);
+      const filled = columns.filter(({ text }) => rows.some((row) => text(row)));
+      leftOut = Math.max(leftOut, filled.length - (lines[0] ?? '').split(/ {2,}/).length);
+      return `${lines.join('\n')}\n`;
     };
-    for await (const { cells: texts, facts, values } of readRows()) {
-      const { label, outcome } = facts;
+    for await (const { cells: texts, facts, values, place = facts.label } of readRows()) {
+      const { outcome } = facts;
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const cells = [label ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
+      const cells = [place ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
         sanitize(String(text)),
       );
       rows.push(cells);
@@ -249,9 +259,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const { rows, total = 0, missing } = joined;
       const others = table ? rows.known - inTable : total - missing - rows.known;
       const [where, which] = table
-        ? ['in the table of --rows', 'of the results']
+        ? ['in the table of --rows, or changed since', 'of the results']
         : ['listed without --rows <table>', 'never sent'];
       if (others > 0 && format !== 'id') warnings.push(`not ${where}: ${pluralize(others, 'row')} ${which}`);
+      if (leftOut > 0)
+        warnings.push(`the window has no room for ${pluralize(leftOut, 'column')}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
@@ -259,13 +271,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return warnings;
     },
   };
-}
-
-/** Returns the row that the results have of each line of the table: where it is, or was last. */
-function rowsByLine({ rows }: JoinedFiles): Map<number, number> {
-  const byLine = new Map<number, number>();
-  for (const [row] of rows.entries()) if (!rows.isGone(row)) byLine.set(rows.line(row), row);
-  return byLine;
 }
 
 const NULL = Buffer.from('null');

@@ -66,8 +66,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       // Those of a table are beside it.
       const beside = names.map((name) => `${name}.*.results.jsonl`);
       const found = await expandPatterns(beside, context).catch(() => []);
-      const isUsage = found.length > 0 && error instanceof UsageError;
-      throw isUsage ? new UsageError(error.problems, shellCommand(['wfr', 'results', ...found])) : error;
+      const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
+      throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
     const { isMixed, problems, absent } = joined;
     const { get, report, rows: table, saveOutputs } = flags;
@@ -79,6 +79,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       joined,
       isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: table })] : [],
       command,
+      !hasRows,
       writer,
     );
     const printSummary = async () => {
@@ -88,10 +89,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       const output = { env, secrets, stdout: hasRows ? stderr : stdout };
       const { style, width } = await openLayout(flags.color, output);
       const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-      // Few rows are still in the window, with their reasons, but for what helps with held ones.
-      const isShort = isBelow && plan.format === 'text' && 2 * joined.rows.known < stdout.rows;
-      const reasons = summary.reasons.filter(({ state }) => !isShort || state === 'held');
-      const lines = formatBatchSummary({ ...summary, reasons }, style, width);
+      const lines = formatBatchSummary(summary, style, width);
       if (isBelow) lines.unshift('');
       await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
     };
@@ -237,6 +235,7 @@ function summaryOf(
   joined: JoinedFiles,
   results: readonly string[],
   command: SummaryFacts['command'],
+  areCounted: boolean,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
@@ -261,6 +260,7 @@ function summaryOf(
     same,
     isLimited,
     results,
+    areCounted,
   });
   const summary = writer ? { ...all, next: [] } : all;
   if (!period) return summary;

@@ -24,6 +24,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
+  /** Whether the rows are not listed, so that it is said how to list them. */
+  areCounted?: boolean;
 }
 
 /** Returns the summary of rows. */
@@ -127,7 +129,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  return has('finished') && !isContinued ? [...next, ...lookSteps(results)] : next;
+  return has('finished') && !isContinued ? [...next, ...lookSteps(results, facts)] : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
@@ -152,14 +154,17 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 9;
 
 /** Returns how to get the outputs of results files, which precede flags. */
-function lookSteps(words: readonly string[]): NextStep[] {
+function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   const name = first.replace(/\.jsonl?$/, '');
   // The table that was sent may have the name of its results file.
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
-  const command = shellCommand(['wfr', 'results', ...words, '-o', 'csv']);
-  return [{ text: 'To save the outputs', command: `${command} > ${table}` }];
+  const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
+  return [
+    ...(areCounted ? [{ text: 'To list the outputs', command: commandWith('--get', '') }] : []),
+    { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
+  ];
 }
 
 /** Returns how the rows ended, for programs. */

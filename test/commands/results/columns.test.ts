@@ -1,8 +1,12 @@
 /** `wfr results --get`, `--rows` and `--excel`: values of outputs beside the table that people know. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
+import { startBatchService } from '../../helpers/batch.js';
 import { type CliOptions, runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
+import { aFinishedRun } from '../../helpers/service.js';
 
 const begun = (row: number) => [
   { event: 'intent', row, label: `t.csv:${row}`, digest: '0123456789abcdef' },
@@ -169,25 +173,24 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
-  test('results --get: a narrow window wraps the messages and cuts no names of rows', async () => {
+  test('results --get: a narrow window cuts the messages and no names of rows', async () => {
     const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected, 191.00 found');
     const cwd = folderOf([{ ...event, label: 'scans/bad-gmbh-march-26.pdf' }, ...more]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
     expect(stdout).toBe(
-      'ROW                          OUTCOME  output\nscans/bad-gmbh-march-26.pdf  failed\n  The totals do not match: 119.00 expected, 191.00\n  found\n',
+      'ROW                          OUTCOME  output\nscans/bad-gmbh-march-26.pdf  failed   The totals …\n',
     );
   });
 
-  test('results --get: the message of a row is in place of its values, wrapped from their column', async () => {
+  test('results --get: the message of a row is in place of its values, cut where the window ends', async () => {
     const message = 'The totals do not match: 119.00 expected, 191.00 found';
     const cwd = folderOf([...finished(2, '{"total":1}'), ...failed(3, message)]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], options);
     expect(stdout).toBe(`LINE  OUTCOME   /total
 2     finished       1
-3     failed    The totals do not match: 119.00 expected,
-                191.00 found
+3     failed    The totals do not match: 119.00 expected, 1…
 `);
   });
 
@@ -220,25 +223,6 @@ describe('results --get on a terminal', () => {
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
     expect(stdout).toBe('ROW      OUTCOME  /total\nt.csv:3  failed   no total\n');
   });
-
-  test.each([
-    [11, true],
-    [10, false],
-  ])(
-    'results --get: in a window of %i rows, reasons of five rows are said once: %s',
-    async (rows, isOnce) => {
-      const events = [2, 3, 4, 5, 6].flatMap((row) => failed(row, 'no total'));
-      const cwd = folderOf(events);
-      const terminals = { terminal: 80, stdoutTerminal: 80, terminalRows: rows, env: { NO_COLOR: '1' } };
-      const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', '/total'], {
-        cwd,
-        ...terminals,
-      });
-      expect(stdout.match(/no total/g)).toHaveLength(5);
-      expect(stderr.includes('5 failed: no total')).toBe(!isOnce);
-      expect(stderr).toContain('5 failed');
-    },
-  );
 
   test('results --get: outcomes have colors', async () => {
     const { stdout } = await show(80, 't.csv', { TERM: 'xterm' });
@@ -279,22 +263,61 @@ describe('results --rows', () => {
 
   test('results --rows: people see the columns of the table that fit, the outcome and the output', async () => {
     const cwd = folderOf([...failed(4, 'no total'), ...finished(2, '{"total":1}')], { 't.csv': TABLE });
-    const show = async (columns: number, ...args: string[]) => {
+    const show = (columns: number, ...args: string[]) => {
       const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
-      return (await runCli(['results', 'out.jsonl', '--rows', 't.csv', ...args], options)).stdout;
+      return runCli(['results', 'out.jsonl', '--rows', 't.csv', ...args], options);
     };
-    expect(await show(80)).toBe(
+    const wide = await show(80);
+    expect(wide.stderr).not.toContain('no room');
+    expect(wide.stdout).toBe(
       'LINE  customer                 amount:=  id  OUTCOME   output\n' +
         '2     ACME                          007  a   finished  {"total":1}\n' +
-        '4     Smith, "Inc."\\u000aLtd.        -5  b   failed\n  no total\n' +
+        '4     Smith, "Inc."\\u000aLtd.        -5  b   failed    no total\n' +
         '6     never                           1  c   waiting\n',
     );
-    expect(await show(40, '--get', '/total')).toBe(
+    const narrow = await show(40, '--get', '/total');
+    expect(narrow.stderr).toContain('warning: the window has no room for\n    1 column; -o csv has all\n');
+    expect(narrow.stdout).toBe(
       'LINE  amount:=  id  OUTCOME   /total\n' +
         '2          007  a   finished       1\n' +
-        '4           -5  b   failed\n  no total\n' +
+        '4           -5  b   failed    no total\n' +
         '6            1  c   waiting\n',
     );
+  });
+
+  test('results --rows: rows are found by their content, wherever they are in the table now, and no other row is taken for them', async () => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      const output = { of: inputs.name ?? inputs.scan };
+      reply.send(201, { ...aFinishedRun(), id: `run-${inputs.name}`, output });
+    });
+    const cwd = folderWith({
+      'a.pdf': 'A',
+      't.csv': 'name,scan@\nAda,a.pdf\nBob,a.pdf\nBob,a.pdf\nEve,none.pdf\n',
+    });
+    await wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0'], { cwd });
+    const write = (text: string) => writeFileSync(join(cwd, 't.csv'), text);
+    const show = () => wfr(['results', 'out.jsonl', '--rows', 't.csv', '--get', '/of'], { cwd });
+    const first = await show();
+    expect(first.stdout).toMatch(/^t\.csv:2 +Ada +a\.pdf +finished +Ada$/m);
+    expect(first.stdout).toMatch(/^t\.csv:5 +Eve +none\.pdf +invalid/m);
+    expect(first.stderr).not.toContain('warning');
+    write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
+    const { stdout, stderr } = await show();
+    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +waiting$/m);
+    expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
+    expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
+    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +waiting$/m);
+    expect(stderr).toContain(
+      'warning: not in the table of --rows, or changed since: 2 rows of the results\n',
+    );
+    const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
+    expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
+      ['Zoe', 't.csv:2', 'waiting'],
+      ['Bob', 't.csv:3', 'finished'],
+      ['Ada', 't.csv:2', 'finished'],
+      ['Bob', 't.csv:5', 'waiting'],
+    ]);
   });
 
   test('results --rows: the delimiter of the table is found, whatever that of the output', async () => {
@@ -349,7 +372,7 @@ describe('results --rows', () => {
         .split('\n')
         .map((line) => JSON.parse(line)),
     ).toMatchObject([{ row: 2, outcome: 'running', table: { a: 'x', b: '' }, output: null }]);
-    expect(stderr).toContain('warning: not in the table of --rows: 1 row of the results');
+    expect(stderr).toContain('warning: not in the table of --rows, or changed since: 1 row of the results');
   });
 });
 

@@ -156,7 +156,9 @@ describe('results', () => {
     const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, took 24s\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(alone.stdout).toBe(`${line}To save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`);
+    expect(alone.stdout).toBe(
+      `${line}To list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
+    );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
     expect(saved.stdout).toBe(line);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(

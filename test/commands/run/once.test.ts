@@ -511,7 +511,7 @@ describe('run --once: the file', () => {
     await once();
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^1 row: 1 finished\nBegan 20.*\nTo save the outputs: .*\n$/);
+    expect(stdout).toMatch(/^1 row: 1 finished\nBegan 20.*\nTo list the outputs: .*\nTo save the outputs: .*\n$/);
   });
 
   test('results: the duration of a run that had ended before the next --once command read it is not known', async () => {
