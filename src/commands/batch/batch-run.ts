@@ -7,7 +7,7 @@ import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { haveNoRuns, nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -140,8 +140,12 @@ export function createBatchRun(tools: BatchTools) {
     const hasUnsent = table === undefined || rows.known < table.total || rows.count('waiting') > 0;
     if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
     lines.push(...hints, ...runner.advice);
+    // Once a run exists, the inputs of all rows must stay as they are.
+    if (runner.counts.lacksInput && haveNoRuns(rows.counts()))
+      lines.push('For an input of all rows, add -i name=text or -i name@file.');
     if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
-    else if (rowExits.has(ExitCode.stillRunning)) lines.push(`Stopped by --timeout.${continued}`);
+    else if (running > 0 && rowExits.has(ExitCode.stillRunning))
+      lines.push(`Stopped by --timeout.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);
     const unsaved = files?.unsaved ?? 0;
     if (unsaved > 0) lines.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);

@@ -78,6 +78,8 @@ export function rowRunner(
     unsent: 0,
     /** How many runs were triggered. */
     triggered: 0,
+    /** Whether the service has missed an input, and did not call another one unknown. */
+    lacksInput: false,
   };
   /** What to change in the table, for texts that the service rejects. */
   const advice = new Set<string>();
@@ -105,8 +107,9 @@ export function rowRunner(
       if (isNumber || FILE_NAME.test(value))
         advice.add(`If column ${name} ${what}, name it ${name}${mark} to send them.`);
     }
-    if (rejectsBody(response) && /missing|required/i.test(response.message ?? ''))
-      advice.add('For an input of all rows, add -i name=text or -i name@file.');
+    const { message = '' } = response;
+    counts.lacksInput ||=
+      rejectsBody(response) && /missing|required/i.test(message) && !/unknown/i.test(message);
   }
 
   /** Returns undefined for a row that waits because of --limit. */

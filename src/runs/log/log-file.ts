@@ -14,7 +14,7 @@ import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './
 import { JournalInUseError } from './lock.js';
 import { createLog, type Log, type RowObserver } from './log.js';
 import { assertRegular, type OwnedFileOptions, openOwnedFile } from './owned-file.js';
-import { hasNoRun } from './reduce.js';
+import { haveNoRuns } from './reduce.js';
 
 /** A log in a file, and its first line; undefined in a new file. */
 export interface LogFile {
@@ -109,7 +109,7 @@ export async function openResultsFile(
   try {
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
-    const isOpen = [...log.rows.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
+    const isOpen = haveNoRuns(log.rows.counts());
     const differences =
       recorded === undefined
         ? []
@@ -119,7 +119,9 @@ export async function openResultsFile(
       recorded?.salt === undefined
         ? isOther && `a batch with ${differences.join(', ')}`
         : 'a command with --once';
-    if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; use another file with --results`);
+    const again = isOther ? ', which sends all rows again' : '';
+    if (owner)
+      throw new BatchFileError(`${name}: belongs to ${owner}; use another file with --results${again}`);
     if (recorded !== undefined && differences.length === 0) return log;
     // What the service has rejected was something else.
     for (const [row, state] of log.rows.entries())

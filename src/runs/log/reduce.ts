@@ -31,6 +31,11 @@ export function hasNoRun(state: RowState): boolean {
   return ROW_STATES[state] === 'send' || state === 'rejected' || state === 'held';
 }
 
+/** Returns whether no run of any row exists or may exist, of how many rows are in each state. */
+export function haveNoRuns(counts: Iterable<readonly [state: RowState, count: number]>): boolean {
+  return [...counts].every(([state, count]) => count === 0 || hasNoRun(state));
+}
+
 /** How a row stands, and how it stood: a `Known` is what is known of it at a time. */
 export interface Standing<Known> {
   now: Known;

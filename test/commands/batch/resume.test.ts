@@ -258,6 +258,27 @@ describe('batch: resuming from a results file', () => {
     expect(posts()).toHaveLength(6);
   });
 
+  test.each([
+    ['another row has a run', 'missing input customer', 1],
+    ['another input is unknown', 'missing input customer; unknown parameter "n"', 3],
+  ])(
+    'batch: how to send an input with all rows is not said where %s',
+    async (_case, message, finishedRow) => {
+      const { wfr } = await startBatchService(async (request, reply) => {
+        const { n } = JSON.parse((await request.body()).toString()).inputs;
+        if (n === finishedRow) reply.send(201, aFinishedRun());
+        else reply.send(422, { message: `inputs: ${message}` });
+      });
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+      const { stderr } = await wfr(BATCH_ARGS, { cwd });
+      expect(stderr).toContain('missing input customer');
+      expect(stderr).not.toContain('add -i');
+      const again = await wfr([...BATCH_ARGS, '-i', 'customer=A'], { cwd });
+      if (finishedRow === 1)
+        expect(again.stderr).toContain('use another file with --results, which sends all rows again\n');
+    },
+  );
+
   test('batch: while no run exists, the workflow and the service may change', async () => {
     const { wfr } = await startBatchService((_request, reply) =>
       reply.send(404, { message: 'no such workflow' }),

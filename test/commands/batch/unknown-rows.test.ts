@@ -280,6 +280,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
       [RETRIED, undefined],
     ]);
     expect(settled.stderr).toContain('1 row: 1 waiting; ');
+    expect(settled.stderr).not.toContain('Stopped by');
     expect({ exitCode: next.exitCode, sentLater }).toEqual({ exitCode: 0, sentLater: 1 });
   });
 
