@@ -99,7 +99,7 @@ async function resolvePastRuns(
     const [id = text] = isAmbiguous ? [] : found;
     const why = isAmbiguous
       ? 'several runs begin with it; see wfr history -o id'
-      : !word && text.startsWith('@') && '@last is the latest run';
+      : !word && text.startsWith('@') && 'did you mean @last?';
     if (why) warnings.push(`${text} is sent as typed: ${why}`);
     if (word && id === text) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
     if (found.length === 0 && findByStart(text, batches).length > 0)

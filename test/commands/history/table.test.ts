@@ -533,7 +533,7 @@ describe('the beginning of a run id', () => {
   test.each(['@lst', '@last-2'])('%s is sent as it is, with a warning', async (id) => {
     const { asked, stderr } = await command(['status', id]);
     expect(asked[0]).toBe(encodeURIComponent(id));
-    expect(stderr).toMatch(`wfr: warning: ${id} is sent as typed: @last is the latest run\n`);
+    expect(stderr).toMatch(`wfr: warning: ${id} is sent as typed: did you mean @last?\n`);
   });
 
   test('the beginning of several UUIDs is sent as it is', async () => {
