@@ -38,6 +38,9 @@ function codeOf({ status, request }: HttpErrorInfo): ErrorCode {
   return status === 404 && 'runId' in request ? 'no-such-run' : 'rejected';
 }
 
+/** Matches what is long enough to be meant as a UUID. */
+const MAY_BE_UUID = /^[\da-f-]{30,}$/i;
+
 /** Returns the summary, then the hints. */
 function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string[]] {
   const { status, url, location, tokenSource, request, message = '' } = info;
@@ -67,13 +70,16 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
     // What the history knows of its id replaces this, unless the run exists.
     if (!isTrigger) return [`the service has no run ${request.runId} (404)`, `Check the base URL: ${base}`];
     // A server that has nothing there answers so too, but does not name the workflow.
-    const orNothing = message.includes(request.workflowId) ? '' : `, or has nothing at ${url}`;
+    const { workflowId } = request;
+    const orNothing = message.includes(workflowId) ? '' : `, or has nothing at ${url}`;
+    // A digit may have been lost, or be one too many.
+    const wrong = MAY_BE_UUID.test(workflowId)
+      ? `"${workflowId}" has ${workflowId.length} characters, a UUID has 36.`
+      : // A name that a profile would resolve is sent as it is where there is none.
+        `"${workflowId}" is neither a UUID nor a URL with one; workflow names come from a profile: see wfr help config`;
     return [
       `the service does not know the workflow${orNothing} (404)`,
-      // A name that a profile would resolve is sent as it is where there is none.
-      isUuid(request.workflowId)
-        ? `Check the workflow, and the base URL: ${base}`
-        : `"${request.workflowId}" is neither a UUID nor a URL with one; workflow names come from a profile: see wfr help config`,
+      isUuid(workflowId) ? `Check the workflow, and the base URL: ${base}` : wrong,
     ];
   }
   if (status === 413 && isTrigger)

@@ -262,8 +262,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         ? ['in the table of --rows, or changed since', 'of the results']
         : ['listed without --rows <table>', 'never sent'];
       if (others > 0 && format !== 'id') warnings.push(`not ${where}: ${pluralize(others, 'row')} ${which}`);
-      if (leftOut > 0)
-        warnings.push(`the window has no room for ${pluralize(leftOut, 'column')}; -o csv has all`);
+      if (leftOut > 0) warnings.push(`no room for ${pluralize(leftOut, 'column')}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

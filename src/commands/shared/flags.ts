@@ -96,7 +96,7 @@ const SHARED_FLAGS = {
     ),
     common(
       '--timeout <duration>',
-      'stop waiting after this long, such as 20m; runs continue; 0 polls once (default: no limit)',
+      'stop waiting after this long, such as 90s or 2h; runs continue; 0 polls once (default: no limit)',
     ),
   ],
   output: () => outputFlags('text, json, jsonl or id; json has whole runs'),

@@ -119,9 +119,8 @@ export async function openResultsFile(
       recorded?.salt === undefined
         ? isOther && `a batch with ${differences.join(', ')}`
         : 'a command with --once';
-    const again = isOther ? ', which sends all rows again' : '';
-    if (owner)
-      throw new BatchFileError(`${name}: belongs to ${owner}; use another file with --results${again}`);
+    const fix = 'use another file with --results, which sends all rows again';
+    if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; ${fix}`);
     if (recorded !== undefined && differences.length === 0) return log;
     // What the service has rejected was something else.
     for (const [row, state] of log.rows.entries())

@@ -276,7 +276,7 @@ describe('results --rows', () => {
         '6     never                           1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toContain('warning: the window has no room for\n    1 column; -o csv has all\n');
+    expect(narrow.stderr).toContain('warning: no room for 1 column; -o\n    csv has all\n');
     expect(narrow.stdout).toBe(
       'LINE  amount:=  id  OUTCOME   /total\n' +
         '2          007  a   finished       1\n' +

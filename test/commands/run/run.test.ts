@@ -120,6 +120,10 @@ describe('run: in the sandbox', () => {
     const result = await runCli(['run', 'no-such-workflow'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain('| There is no workflow "no-such-workflow"; see wfr sandbox --list\n');
+    const short = INVOICE.slice(0, -1);
+    expect((await runCli(['run', short], { env, clock })).stderr).toContain(
+      `  "${short}" has 35 characters, a UUID has 36.\n`,
+    );
   });
 
   test('run: the workflow can be given as its URL', async () => {
