@@ -35,23 +35,19 @@ const MIN_WIDTH = 4;
 const ENOUGH_WIDTH = 22;
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below;
- * with `isCut`, never below, but cut.
- * Empty columns are left out, but the last one before a detail; wider than `width`, others are, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
+ * Empty columns are left out; wider than `width`, others are, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: (row: Row) => string,
-  isCut = false,
+  detail: (row: Row) => string = () => '',
 ): string[] {
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const shown = fitColumns(
     columns
-      .filter(({ text }, index) =>
-        rows.some((row) => text(row) || (index === columns.length - 1 && detail(row))),
-      )
+      .filter(({ text }) => rows.some((row) => text(row)))
       .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width,
   );
@@ -70,9 +66,8 @@ export function layOutTable<Row>(
   const linesOf = (row: Row): string[] => {
     if (!detail(row)) return [line(row)];
     const cells = 1 + shown.findLastIndex(({ text }) => text(row));
-    const start = (cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0) + GAP.length;
-    if (!isCut) return layOutTerm(line(row), detail(row), start, width, GAP.length);
-    return layOutTerm(line(row), cutText(detail(row), width - start), start, width, start);
+    const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
+    return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
   return [line(), ...rows.flatMap(linesOf)];
 }

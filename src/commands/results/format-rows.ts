@@ -165,10 +165,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
           isOptional: index > 0 && index < outcome,
           isCutAtStart: () => index === 0 && !isShort,
-          isCutLast: index === outcome,
+          isCutLast: index === outcome || index === 0,
         }),
       );
-      const lines = layOutTable(rows, columns, page, (row) => row.at(-1) ?? '', true);
+      const lines = layOutTable(rows, columns, page);
       const filled = columns.filter(({ text }) => rows.some((row) => text(row)));
       leftOut = Math.max(leftOut, filled.length - (lines[0] ?? '').split(/ {2,}/).length);
       return `${lines.join('\n')}\n`;
@@ -178,7 +178,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const cells = [place ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
+      const shown = values.map(textOf);
+      // In place of the values, if there are none.
+      if (!shown.some(Boolean)) shown[0] = why;
+      const cells = [place ?? '', ...texts.map(textOf), outcome, ...shown].map((text) =>
         sanitize(String(text)),
       );
       rows.push(cells);

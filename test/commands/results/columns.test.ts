@@ -189,7 +189,7 @@ describe('results --get on a terminal', () => {
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], options);
     expect(stdout).toBe(`LINE  OUTCOME   /total
-2     finished       1
+2     finished  1
 3     failed    The totals do not match: 119.00 expected, 1…
 `);
   });
@@ -279,7 +279,7 @@ describe('results --rows', () => {
     expect(narrow.stderr).toContain('warning: no room for 1 column; -o\n    csv has all\n');
     expect(narrow.stdout).toBe(
       'LINE  amount:=  id  OUTCOME   /total\n' +
-        '2          007  a   finished       1\n' +
+        '2          007  a   finished  1\n' +
         '4           -5  b   failed    no total\n' +
         '6            1  c   waiting\n',
     );
