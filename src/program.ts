@@ -32,7 +32,8 @@ Examples:
   wfr run 3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f name=Ada
   wfr watch @last
 
-Topics: wfr help inputs, exit-codes or environment; agents: wfr help --skill`;
+Help: wfr <command> -h, wfr help inputs, exit-codes or environment
+Agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {

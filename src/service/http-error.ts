@@ -74,7 +74,7 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
     const orNothing = message.includes(workflowId) ? '' : `, or has nothing at ${url}`;
     // A digit may have been lost, or be one too many.
     const wrong = MAY_BE_UUID.test(workflowId)
-      ? `"${workflowId}" has ${workflowId.length} characters, a UUID has 36.`
+      ? `"${workflowId}" has ${workflowId.length} characters, a UUID 36.`
       : // A name that a profile would resolve is sent as it is where there is none.
         `"${workflowId}" is neither a UUID nor a URL with one; workflow names come from a profile: see wfr help config`;
     return [

@@ -8,7 +8,6 @@ import type { Context } from '../../platform/context.js';
 import { isFolder, resolvePath, statOf } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
-import { listFirst } from '../../text/quantity.js';
 import { parseDelimiter } from '../shared/output-flags.js';
 
 export interface TableFlags {
@@ -40,7 +39,7 @@ export async function openTable(
       );
     // Of several, those that are missing are invalid rows; where all are, it is the command that is wrong.
     if (files.length > 0 && !(await isAnyThere(files, context)))
-      throw new UsageError(`${listFirst(files, MAX_LISTED)}: no such file or folder`);
+      throw new UsageError(`${files[0]}: no such file or folder`);
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
   if (rows === undefined) {
@@ -74,9 +73,6 @@ export async function openTable(
     throw error;
   }
 }
-
-/** Paths that are listed at most. */
-const MAX_LISTED = 3;
 
 async function isAnyThere(paths: readonly string[], context: Context): Promise<boolean> {
   for (const path of paths) if (await statOf(resolvePath(path, context))) return true;

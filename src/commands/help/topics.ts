@@ -75,9 +75,9 @@ ${layOutTerms(EXIT_CODE_MEANINGS, 17, width)}
 For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 the code that all of them have; else 3.
 
-A row is rejected by the service, invalid if it was not sent, unknown if a run
-may exist, lost if its run no longer does, held if it may be a changed row, and
-gone if it left the table.
+A row is waiting if not yet sent, invalid if it cannot be, rejected by the
+service, unknown if a run may exist, lost if its run no longer does, held if it
+may have changed, gone if it left the table.
 
 Example:
   wfr run "$workflow" invoice@scan.pdf || echo "exit code $?"

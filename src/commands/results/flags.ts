@@ -7,8 +7,8 @@ export const RESULTS: CommandEntry = {
   help: `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
-together. Without --rows, --get or --output, it prints counts and reasons; json
-has both.
+together. Without --rows, --get or --output, it prints counts and reasons (see
+wfr help exit-codes).
 
 Examples:
   wfr results out.jsonl --rows customers.csv

@@ -119,7 +119,7 @@ export async function openResultsFile(
       recorded?.salt === undefined
         ? isOther && `a batch with ${differences.join(', ')}`
         : 'a command with --once';
-    const fix = 'use another file with --results, which sends all rows again';
+    const fix = 'use its own, or another file with --results, which sends all rows again';
     if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; ${fix}`);
     if (recorded !== undefined && differences.length === 0) return log;
     // What the service has rejected was something else.

@@ -110,7 +110,7 @@ describe('batch without --results: the files of --each', () => {
     const missing = await wfr(['batch', INVOICE, '--each', 'a', 'scan', 'b.pdf'], { cwd });
     expect(missing).toMatchObject({
       exitCode: 2,
-      stderr: 'wfr: error: scan, b.pdf: no such file or folder\n',
+      stderr: 'wfr: error: scan: no such file or folder\n',
     });
     expect(readdirSync(cwd)).toEqual(['other']);
   });

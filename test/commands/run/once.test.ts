@@ -407,7 +407,9 @@ describe('run --once: the file', () => {
     write('rows.jsonl', '{"a":"1"}\n');
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', 'my.once']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('my.once: belongs to a command with --once; use another file with --results');
+    expect(stderr).toContain(
+      'my.once: belongs to a command with --once; use its own, or another file with --results',
+    );
     expect(posts().length).toBe(1);
   });
 
@@ -511,7 +513,9 @@ describe('run --once: the file', () => {
     await once();
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^1 row: 1 finished\nBegan 20.*\nTo list the outputs: .*\nTo save the outputs: .*\n$/);
+    expect(stdout).toMatch(
+      /^1 row: 1 finished\nBegan 20.*\nTo list the outputs: .*\nTo save the outputs: .*\n$/,
+    );
   });
 
   test('results: the duration of a run that had ended before the next --once command read it is not known', async () => {

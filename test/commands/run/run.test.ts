@@ -122,7 +122,7 @@ describe('run: in the sandbox', () => {
     expect(result.stderr).toContain('| There is no workflow "no-such-workflow"; see wfr sandbox --list\n');
     const short = INVOICE.slice(0, -1);
     expect((await runCli(['run', short], { env, clock })).stderr).toContain(
-      `  "${short}" has 35 characters, a UUID has 36.\n`,
+      `  "${short}" has 35 characters, a UUID 36.\n`,
     );
   });
 
