@@ -151,19 +151,21 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
  */
 export function rowFinder({ rows, keys, written, fileOf, files }: JoinedFiles) {
   const byLine = new Map<number, number>();
-  for (const [row] of rows.entries()) if (!rows.isGone(row)) byLine.set(rows.line(row), row);
+  const present: number[] = [];
+  for (const [row] of rows.entries()) {
+    if (rows.isGone(row)) continue;
+    byLine.set(rows.line(row), row);
+    present.push(row);
+  }
   // Of equal rows, the first one is found first.
-  const present = [...byLine.values()].sort((one, other) => other - one);
+  present.reverse();
   const [byKey, byWritten] = [keys, written].map((list) => {
     const index = createDigestIndex(list);
     for (const row of present) if (list.get(row) !== undefined) index.add(row);
     return index;
   }) as [DigestIndex, DigestIndex];
-  return async ({
-    number,
-    ...found
-  }: Pick<Row, 'number' | 'inputs' | 'digest'>): Promise<number | undefined> => {
-    const row = byLine.get(number);
+  return async (found: Pick<Row, 'number' | 'inputs' | 'digest'>): Promise<number | undefined> => {
+    const row = byLine.get(found.number);
     const { rowSalt } = (row === undefined ? files[0] : fileOf(row))?.header ?? {};
     if (rowSalt === undefined || keys.size === 0) return row;
     const { key } = await identifyRow(found, Buffer.from(rowSalt, 'hex'), readNoFile);
