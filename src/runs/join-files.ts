@@ -4,12 +4,7 @@ import { InputError } from '../errors.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { identifyRow, type Row } from '../table/row.js';
-import {
-  createDigestIndex,
-  createDigestList,
-  createPagedArray,
-  type DigestIndex,
-} from './log/compact-lists.js';
+import { createDigestIndex, createDigestList, createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
@@ -45,9 +40,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = createPagedArray<FileFacts>();
-  /** By row, the digests of its content, and of what its table had, if that names files. */
-  const keys = createDigestList();
-  const written = createDigestList();
+  /** By row, the digest of its content, or of what its table had, if that names files. */
+  const digests = createDigestList();
   const mixed: string[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
@@ -75,8 +69,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       }
       if (!isRowEvent(event)) return;
       if (event.event === 'recorded') {
-        keys.set(event.row, event.key);
-        if (event.written !== undefined) written.set(event.row, event.written);
+        digests.set(event.row, event.written ?? event.key);
       } else if (event.time !== undefined) {
         // Where a command finds a row is no change of it.
         times.first = Math.min(times.first, event.time);
@@ -113,8 +106,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     files: read as readonly FileFacts[],
     /** Returns the file with a row. */
     fileOf,
-    keys,
-    written,
+    digests,
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
@@ -145,32 +137,41 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   };
 }
 
+/** A line of a table. */
+type TableLine = Pick<Row, 'number' | 'inputs' | 'digest'>;
+
 /**
- * Returns what finds the row that each line of a table is, once: by what the line has, apart from the content of files; by
- * its number where the results do not have that.
+ * Returns what finds the row that each line of a table is, each row once: one that has not changed at its line, or of a file
+ * that is not of a shard, elsewhere by what the line has. Where the results do not have that, rows are found by their lines.
  */
-export function rowFinder({ rows, keys, written, fileOf, files }: JoinedFiles) {
+export async function rowFinder(
+  { rows, digests, fileOf, files }: JoinedFiles,
+  table: { rows(): AsyncIterable<TableLine> },
+) {
   const byLine = new Map<number, number>();
-  const present: number[] = [];
+  const moved = new Set<number | undefined>();
   for (const [row] of rows.entries()) {
     if (rows.isGone(row)) continue;
     byLine.set(rows.line(row), row);
-    present.push(row);
+    moved.add(row);
   }
-  // Of equal rows, the first one is found first.
-  present.reverse();
-  const [byKey, byWritten] = [keys, written].map((list) => {
-    const index = createDigestIndex(list);
-    for (const row of present) if (list.get(row) !== undefined) index.add(row);
-    return index;
-  }) as [DigestIndex, DigestIndex];
-  return async (found: Pick<Row, 'number' | 'inputs' | 'digest'>): Promise<number | undefined> => {
-    const row = byLine.get(found.number);
-    const { rowSalt } = (row === undefined ? files[0] : fileOf(row))?.header ?? {};
-    if (rowSalt === undefined || keys.size === 0) return row;
-    const { key } = await identifyRow(found, Buffer.from(rowSalt, 'hex'), readNoFile);
-    return byKey.find(key, true) ?? byWritten.find(key, true);
+  const [file, another] = files;
+  if (digests.size === 0) return async ({ number }: TableLine) => byLine.get(number);
+
+  const digestOf = async (line: TableLine, { header }: Partial<FileFacts> = {}) =>
+    (await identifyRow(line, Buffer.from(header?.rowSalt ?? '', 'hex'), readNoFile)).key;
+  const findUnchanged = async (line: TableLine) => {
+    const row = byLine.get(line.number);
+    const isSame = row !== undefined && (await digestOf(line, fileOf(row))) === digests.get(row);
+    return isSame ? row : undefined;
   };
+  for await (const line of table.rows()) moved.delete(await findUnchanged(line));
+  const index = createDigestIndex(digests);
+  // Of equal rows, the one that is added last is found first.
+  for (const row of [...moved].reverse())
+    if (row !== undefined && digests.get(row) !== undefined) index.add(row);
+  return async (line: TableLine): Promise<number | undefined> =>
+    (await findUnchanged(line)) ?? (another ? undefined : index.find(await digestOf(line, file), true));
 }
 
 /** Leaves rows that name files with the digest of what their table has. */

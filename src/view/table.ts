@@ -75,7 +75,7 @@ export function layOutTable<Row>(
 type SizedColumn<Row> = Column<Row> & { width: number };
 
 function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
-  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
+  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
 }
 
 /** Leaves out optional columns, then narrows the widest, until a line has at most `width` columns. */

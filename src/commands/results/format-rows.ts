@@ -45,7 +45,7 @@ export const TIMES = {
 
 /** The members of a row in the order of `-o json` and of `-o csv`; the output or its values follow. */
 const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | null>> = {
-  row: ({ row = 0 }) => row,
+  row: ({ row = null }) => row,
   label: ({ label = null }) => label,
   id: ({ id = null }) => id,
   outcome: ({ state }) => wordOf(state),
@@ -96,15 +96,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
-    const findRow = rowFinder(joined);
+    const findRow = await rowFinder(joined, table);
     const reader = openOutcomes(joined);
     try {
       for await (const { cells, ...found } of table.rows()) {
-        const { number, label } = found;
+        const { label } = found;
         const row = await findRow(found);
         if (row !== undefined) inTable++;
-        const outcome: Outcome =
-          row === undefined ? { state: 'waiting', row: number, label } : reader.read(row);
+        const outcome: Outcome = row === undefined ? { state: 'waiting', label } : reader.read(row);
         yield { ...toRow(outcome, cells), place: label };
       }
     } finally {
@@ -155,7 +154,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const table = commonTable(rows.map(([label = '']) => label));
       // The user has named the table.
       const isShort = table !== '' && page.width > 0;
-      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames];
+      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames].map(sanitize);
       const outcome = 1 + written.length;
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({

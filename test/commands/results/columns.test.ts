@@ -320,6 +320,33 @@ describe('results --rows', () => {
     ]);
   });
 
+  test('results --rows: of equal rows, each line that has not changed is its own row, also where one has not been sent', async () => {
+    const { wfr } = await startBatchService((_request, reply) =>
+      reply.send(201, { ...aFinishedRun(), output: 1 }),
+    );
+    const cwd = folderWith({ 't.csv': 'name\nx\nx\ny\nx\n' });
+    const args = ['batch', 'w', '--rows', 't.csv', '--results', 'two.jsonl', '--rate', '0', '--shard', '2/2'];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    const { stdout } = await wfr(['results', 'two.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
+    expect(records(stdout).map(({ name, row, outcome }) => [name, row, outcome])).toEqual([
+      ['x', '', 'waiting'],
+      ['x', '3', 'finished'],
+      ['y', '', 'waiting'],
+      ['x', '5', 'finished'],
+    ]);
+  });
+
+  test('results --rows: the names of columns are sanitized', async () => {
+    const { stdout } = await results(
+      finished(2, '1'),
+      { 't.csv': 'a,\u001b[31mb\n1,2\n' },
+      '--rows',
+      't.csv',
+    );
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toContain('\\u001b[31mb');
+  });
+
   test('results --rows: the delimiter of the table is found, whatever that of the output', async () => {
     const table = 'customer;"scan@;type=application/pdf"\nA,B;1\n';
     const files = {
