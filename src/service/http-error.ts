@@ -38,8 +38,8 @@ function codeOf({ status, request }: HttpErrorInfo): ErrorCode {
   return status === 404 && 'runId' in request ? 'no-such-run' : 'rejected';
 }
 
-/** Matches what is long enough to be meant as a UUID. */
-const MAY_BE_UUID = /^[\da-f-]{30,}$/i;
+/** Matches what may be meant as a UUID, with fewer or more characters. */
+const MAY_BE_UUID = /^(?!.{36}$)[\da-f-]{30,}$/i;
 
 /** Returns the summary, then the hints. */
 function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string[]] {

@@ -241,14 +241,16 @@ function withGate(gate: Gate, session: Session): Session {
 /** Opens where the rows are recorded: a file that can be resumed, or stdout. */
 async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
   const { clock, stdout } = session.context;
-  const { workflowId, settings, shard, defaults, results: file } = plan;
+  const { workflowId, settings, shard, defaults, adoptions, retryFailed, results: file } = plan;
   const target = {
     workflow: comparableId(workflowId),
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
   };
   if (file) {
-    return openResultsFile(ownedFileOptions(file, session), target, defaults).catch((error) => {
+    const isUndecided = adoptions.length + retryFailed.length === 0;
+    const opening = openResultsFile(ownedFileOptions(file, session), target, defaults, isUndecided);
+    return opening.catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });

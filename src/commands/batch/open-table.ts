@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Boundary, openRows } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
-import { isFolder, resolvePath, statOf } from '../../platform/files.js';
+import { isFolder, resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
 import { parseDelimiter } from '../shared/output-flags.js';
@@ -37,9 +37,6 @@ export async function openTable(
       throw new UsageError(
         `--each ${each}: requires files after the workflow, such as scans/inv-*.pdf, or a folder`,
       );
-    // Of several, those that are missing are invalid rows; where all are, it is the command that is wrong.
-    if (files.length > 0 && !(await isAnyThere(files, context)))
-      throw new UsageError(`${files[0]}: no such file or folder`);
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
   if (rows === undefined) {
@@ -72,11 +69,6 @@ export async function openTable(
     await file.close();
     throw error;
   }
-}
-
-async function isAnyThere(paths: readonly string[], context: Context): Promise<boolean> {
-  for (const path of paths) if (await statOf(resolvePath(path, context))) return true;
-  return false;
 }
 
 /** Returns the boundary of a table in the folder `base`, and in that of --files-under. Throws UsageError. */

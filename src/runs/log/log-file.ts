@@ -96,12 +96,14 @@ type BatchTarget = Pick<Header, 'workflow' | 'baseUrl' | 'shard'>;
 
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
- * service or shard, or to other inputs of all rows.
+ * service or shard, or to other inputs of all rows. While no run exists, the new ones are recorded, and with `releasesRejected`
+ * rejected rows wait to be sent with them.
  */
 export async function openResultsFile(
   options: OwnedFileOptions,
   target: BatchTarget,
   inputs: readonly CommonInput[],
+  releasesRejected: boolean,
 ): Promise<Log> {
   const { name, path } = options;
   const opening = assertResultsFile(path, name).then(() => openLogFile(options));
@@ -119,11 +121,11 @@ export async function openResultsFile(
       recorded?.salt === undefined
         ? isOther && `a batch with ${differences.join(', ')}`
         : 'a command with --once';
-    const fix = 'use its own, or another file with --results, which sends all rows again';
+    const fix = 'correct that, or use another file with --results, which sends all rows again';
     if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; ${fix}`);
     if (recorded !== undefined && differences.length === 0) return log;
     // What the service has rejected was something else.
-    for (const [row, state] of log.rows.entries())
+    for (const [row, state] of releasesRejected ? log.rows.entries() : [])
       if (state === 'rejected') log.record({ event: 'released', row });
     await log.commit(header);
     return log;

@@ -101,17 +101,12 @@ describe('batch without --results: a table', () => {
 });
 
 describe('batch without --results: the files of --each', () => {
-  test('batch --each: a pattern without a file, and paths that lead nowhere, exit 2, and record nothing', async () => {
+  test('batch --each: a pattern without a file exits 2, and records nothing', async () => {
     const { wfr, requests } = await startBatchService();
     const cwd = folderWith({ 'other/a.pdf': 'a' });
     const { stderr, exitCode } = await wfr(['batch', INVOICE, '--each', 'a', 'scans/*.pdf'], { cwd });
     expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 2, requests: 0 });
     expect(stderr).toBe('wfr: error: scans/*.pdf: no file matches this pattern\n');
-    const missing = await wfr(['batch', INVOICE, '--each', 'a', 'scan', 'b.pdf'], { cwd });
-    expect(missing).toMatchObject({
-      exitCode: 2,
-      stderr: 'wfr: error: scan: no such file or folder\n',
-    });
     expect(readdirSync(cwd)).toEqual(['other']);
   });
 

@@ -204,7 +204,7 @@ describe('batch: resuming from a results file', () => {
     const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
     expect(changed.exitCode).toBe(2);
     expect(changed.stderr).toContain(
-      'error: out.jsonl: belongs to a batch with other inputs: region, year, month; use its own, or another file with --results',
+      'error: out.jsonl: belongs to a batch with other inputs: region, year, month; correct that, or use another file with --results',
     );
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
@@ -253,9 +253,13 @@ describe('batch: resuming from a results file', () => {
     expect((await run('-i', 'customer=Bolt')).exitCode).toBe(5);
     expect((await run('-i', 'customer=Bolt')).exitCode).toBe(5);
     expect(posts()).toHaveLength(4);
+    // What is chosen decides, and what is wrong changes nothing.
+    expect((await run('-i', 'customer=ACME', '--adopt', '9=none')).exitCode).toBe(2);
+    expect((await run('-i', 'customer=Bolt', '--retry-failed', '2')).exitCode).toBe(5);
+    expect(posts()).toHaveLength(5);
     expect((await run('-i', 'customer=ACME')).exitCode).toBe(0);
     expect((await run('-i', 'customer=ACME')).exitCode).toBe(0);
-    expect(posts()).toHaveLength(6);
+    expect(posts()).toHaveLength(7);
   });
 
   test.each([
@@ -275,7 +279,7 @@ describe('batch: resuming from a results file', () => {
       expect(stderr).not.toContain('add -i');
       const again = await wfr([...BATCH_ARGS, '-i', 'customer=A'], { cwd });
       if (finishedRow === 1)
-        expect(again.stderr).toContain('or another file with --results, which sends all rows again\n');
+        expect(again.stderr).toContain('use another file with --results, which sends all rows again\n');
     },
   );
 

@@ -408,7 +408,7 @@ describe('run --once: the file', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', 'my.once']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      'my.once: belongs to a command with --once; use its own, or another file with --results',
+      'my.once: belongs to a command with --once; correct that, or use another file with --results',
     );
     expect(posts().length).toBe(1);
   });
