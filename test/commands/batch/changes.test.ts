@@ -171,6 +171,21 @@ describe('batch --each: files that change', () => {
     expect(sent).toHaveLength(9);
   });
 
+  test('batch --each: where all files that the command names are gone, their runs are watched', async () => {
+    const { cwd, wfr, sent, path, state } = await prepareFolder({ 'a.pdf': 'A' });
+    state.answerOf = () => 'run';
+    state.poll = 'RUNNING';
+    const args = ['batch', 'w', '--each', 'scan', 'scans/a.pdf', '--results', 'out.jsonl', '--rate', '0'];
+    expect((await wfr([...args, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    unlinkSync(path('a.pdf'));
+    state.poll = 'FINISHED';
+    expect(await wfr(args, { cwd })).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('1 row: 1 finished; '),
+    });
+    expect(sent).toHaveLength(1);
+  });
+
   test('batch --each: a copy is listed as a copy, and not sent; a copy over a document that was sent sends nothing', async () => {
     const { run, wfr, cwd, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
