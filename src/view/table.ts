@@ -36,19 +36,18 @@ const ENOUGH_WIDTH = 22;
 
 /**
  * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
- * Empty columns are left out; wider than `width`, others are, then cells are cut.
+ * Empty columns are left out; wider than `width`, others are, which `leftOut` counts, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
   detail: (row: Row) => string = () => '',
-): string[] {
+) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
+  const filled = columns.filter(({ text }) => rows.some((row) => text(row)));
   const shown = fitColumns(
-    columns
-      .filter(({ text }) => rows.some((row) => text(row)))
-      .map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width,
   );
   const line = (row?: Row) => {
@@ -69,7 +68,7 @@ export function layOutTable<Row>(
     const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
     return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
-  return [line(), ...rows.flatMap(linesOf)];
+  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut: filled.length - shown.length };
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
@@ -200,5 +199,6 @@ export function layOutRuns(
       isOptional: true,
     },
   ];
-  return layOutTable(runs, columns, layout, ({ run }) => (hasReasons ? cell(failureText(run?.error)) : ''));
+  const reasonOf = ({ run }: ListedRun) => (hasReasons ? cell(failureText(run?.error)) : '');
+  return layOutTable(runs, columns, layout, reasonOf).lines;
 }

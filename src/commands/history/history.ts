@@ -240,7 +240,8 @@ function formatRuns(
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  return `${layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten))).join('\n')}\n`;
+  const { lines } = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
+  return `${lines.join('\n')}\n`;
 }
 
 /** Returns whether a record is that of a single run of which it is unknown whether it exists. */

@@ -167,10 +167,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           isCutLast: index === outcome || index === 0,
         }),
       );
-      const lines = layOutTable(rows, columns, page);
-      const filled = columns.filter(({ text }) => rows.some((row) => text(row)));
-      leftOut = Math.max(leftOut, filled.length - (lines[0] ?? '').split(/ {2,}/).length);
-      return `${lines.join('\n')}\n`;
+      const laidOut = layOutTable(rows, columns, page);
+      leftOut = Math.max(leftOut, laidOut.leftOut);
+      return `${laidOut.lines.join('\n')}\n`;
     };
     for await (const { cells: texts, facts, values, place = facts.label } of readRows()) {
       const { outcome } = facts;

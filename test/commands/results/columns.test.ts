@@ -336,6 +336,13 @@ describe('results --rows', () => {
     ]);
   });
 
+  test('results --rows: a column without room is counted, whatever the others are called', async () => {
+    const cwd = folderOf(finished(2, '1'), { 't.csv': `my  key,text\n1,${'x'.repeat(60)}\n` });
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
+    const { stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    expect(stderr).toContain('no room for 1 column;');
+  });
+
   test('results --rows: the names of columns are sanitized', async () => {
     const { stdout } = await results(
       finished(2, '1'),
