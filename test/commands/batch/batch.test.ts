@@ -209,7 +209,7 @@ describe('batch: rows and tables', () => {
         .map((name) => `${JSON.stringify({ [name]: { $document: `${name}.pdf` } })}\n`)
         .join(''),
     });
-    const { stderr } = await wfr([...BATCH_ARGS, '-q'], { cwd });
+    const { stderr } = await wfr([...BATCH_ARGS, '-q', '--concurrency', '1'], { cwd });
     expect(stderr).toContain(
       '3 invalid: other reasons\n    rows.jsonl:1000 (凧.pdf), 1001 (凨.pdf), 1002 (凩.pdf)\n',
     );
