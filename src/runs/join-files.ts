@@ -1,7 +1,8 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
+import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { InputError } from '../errors.js';
-import type { Outcome } from '../outcome/outcome.js';
+import { InputError, UsageError } from '../errors.js';
+import { type Outcome, tableOf } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { identifyRow, type Row } from '../table/row.js';
 import { createDigestIndex, createDigestList, createPagedArray } from './log/compact-lists.js';
@@ -16,14 +17,19 @@ import { createRowStates } from './log/row-states.js';
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
-/** The rows of all files. */
-export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>>;
+/** The rows of all files. With a table, they are its rows, and found by its lines. */
+export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
+  /** Returns the row on a line of the table; undefined if the results do not have it. */
+  rowOf?: (line: number) => number | undefined;
+};
 
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
   header?: Header;
   /** How many rows of the table it has. */
   rows: number;
+  /** The labels of the files of the folder that are no rows, as others have the same bytes. */
+  copies: string[];
   /** The process that has it open, or died. */
   openedBy?: Owner | undefined;
   /** The rows that the last command found. */
@@ -48,7 +54,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   /** How often a table or folder was read to know its rows. */
   let readings = 0;
-  const read = files.map((file): FileFacts => ({ ...file, rows: 0 }));
+  const read = files.map((file): FileFacts => ({ ...file, rows: 0, copies: [] }));
   for (const facts of read) {
     const { path, name } = facts;
     const onEvent = (event: ReadEvent) => {
@@ -56,6 +62,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       if (event.event === 'batch') facts.header = event;
       if (event.event === 'present') {
         readings++;
+        facts.copies = [];
         facts.present = event.rows;
         // Until the command has ended. Of several shards, each has its rows alone.
         if (facts.header?.shard === '1/1') {
@@ -63,6 +70,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
           facts.end = undefined;
         }
       }
+      if (event.event === 'copy') facts.copies.push(event.label ?? `row ${event.of}`);
       if (event.event === 'table' || event.event === 'stopped') {
         facts.end = event;
         facts.total = event.rows ?? facts.total;
@@ -95,10 +103,13 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const totals = read.flatMap(({ total }) => total ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const ends = read.map(({ end }) => end);
-  const copies = ends.reduce((sum, end) => sum + (end?.copies ?? 0), 0);
+  /** Until a command has ended, its total is without copies. */
+  const counted = read.reduce((sum, { end, copies }) => sum + (end ? copies.length : 0), 0);
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
-  const problems = [...[...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`), ...mixed];
+  // Files of several batches have the same rows, too.
+  const problems =
+    mixed.length > 0 ? mixed : [...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`);
   const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
   return {
     rows,
@@ -118,9 +129,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** Whether rows were left by --limit. */
     isLimited: ends.some(isLimitedBy),
     /** The number of rows of the table; undefined if no file has it. */
-    total: total && total - copies,
-    /** How many files of the folder are no rows, as others have the same bytes. */
-    copies,
+    total: total && total - counted,
+    /** The labels of the files of the folder that are no rows, as others have the same bytes. */
+    copies: read.flatMap(({ copies }) => copies),
     /** Whether later commands continued. */
     isResumed: readings > files.length,
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
@@ -138,40 +149,64 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
 }
 
 /** A line of a table. */
-type TableLine = Pick<Row, 'number' | 'inputs' | 'digest'>;
+type TableLine = Pick<Row, 'number' | 'label' | 'inputs' | 'digest'>;
 
 /**
- * Returns what finds the row that each line of a table is, each row once: one that has not changed at its line, or of a file
- * that is not of a shard, elsewhere by what the line has. Where the results do not have that, rows are found by their lines.
+ * Finds the row that each line of a table is, each row once: one that has not changed at its line, or of a file that is not of
+ * a shard, elsewhere by what the line has. Where the results do not have that, rows are found by their lines. All other rows
+ * are gone from then on. Throws UsageError for the table of another batch, and BatchFileError.
  */
-export async function rowFinder(
-  { rows, digests, fileOf, files }: JoinedFiles,
+export async function joinTable(
+  joined: JoinedFiles,
   table: { rows(): AsyncIterable<TableLine> },
-) {
-  const byLine = new Map<number, number>();
-  const moved = new Set<number | undefined>();
-  for (const [row] of rows.entries()) {
-    if (rows.isGone(row)) continue;
-    byLine.set(rows.line(row), row);
-    moved.add(row);
-  }
+): Promise<JoinedFiles> {
+  const { rows, digests, fileOf, files } = joined;
+  const present = [...rows.entries()].map(([row]) => row).filter((row) => !rows.isGone(row));
+  const byLine = new Map(present.map((row) => [rows.line(row), row]));
   const [file, another] = files;
-  if (digests.size === 0) return async ({ number }: TableLine) => byLine.get(number);
-
   const digestOf = async (line: TableLine, { header }: Partial<FileFacts> = {}) =>
     (await identifyRow(line, Buffer.from(header?.rowSalt ?? '', 'hex'), readNoFile)).key;
-  const findUnchanged = async (line: TableLine) => {
-    const row = byLine.get(line.number);
-    const isSame = row !== undefined && (await digestOf(line, fileOf(row))) === digests.get(row);
-    return isSame ? row : undefined;
+  /** By line. */
+  const found = createPagedArray<number>();
+  const foundRows = new Set<number>();
+  const add = (line: number, row: number | undefined) => {
+    if (row === undefined) return;
+    found.set(line, row);
+    foundRows.add(row);
   };
-  for await (const line of table.rows()) moved.delete(await findUnchanged(line));
-  const index = createDigestIndex(digests);
-  // Of equal rows, the one that is added last is found first.
-  for (const row of [...moved].reverse())
-    if (row !== undefined && digests.get(row) !== undefined) index.add(row);
-  return async (line: TableLine): Promise<number | undefined> =>
-    (await findUnchanged(line)) ?? (another ? undefined : index.find(await digestOf(line, file), true));
+  let total = 0;
+  let name = '';
+  for await (const line of table.rows()) {
+    total++;
+    name = tableOf(line.label);
+    const row = byLine.get(line.number);
+    const isSame =
+      row !== undefined && (digests.size === 0 || (await digestOf(line, fileOf(row))) === digests.get(row));
+    if (isSame) add(line.number, row);
+  }
+  if (digests.size > 0 && !another && foundRows.size < total) {
+    const index = createDigestIndex(digests);
+    // Of equal rows, the one that is added last is found first.
+    for (const row of [...present].reverse())
+      if (!foundRows.has(row) && digests.get(row) !== undefined) index.add(row);
+    for await (const line of table.rows())
+      if (found.get(line.number) === undefined)
+        add(line.number, index.find(await digestOf(line, file), true));
+  }
+  const [first] = present;
+  if (total > 0 && foundRows.size === 0 && first !== undefined) assertIsTable(name, first, joined);
+  rows.setFound((row) => foundRows.has(row));
+  return { ...joined, total, rowOf: found.get };
+}
+
+/** Throws UsageError if a row is of a table with another name: one without any row of the results may have been changed. */
+function assertIsTable(table: string, row: number, joined: JoinedFiles): void {
+  const reader = openOutcomes(joined);
+  const { label = `row ${row}` } = reader.read(row);
+  reader.close();
+  const name = tableOf(label);
+  if (basename(name) !== basename(table))
+    throw new UsageError(`${table} has no row of ${joined.files[0]?.name}, such as ${label}`);
 }
 
 /** Leaves rows that name files with the digest of what their table has. */
@@ -250,7 +285,7 @@ function findMissingRows(files: readonly FileFacts[], total: number) {
   for (let index = 1; index <= Math.min(shardCount, total); index++) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
-    const rows = Math.floor((total - index) / shardCount) + 1 - (file?.end?.copies ?? 0);
+    const rows = Math.floor((total - index) / shardCount) + 1 - (file?.copies.length ?? 0);
     if (!file) add(rows, `no file of shard ${shard}`, absent);
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }

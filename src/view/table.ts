@@ -36,7 +36,7 @@ const ENOUGH_WIDTH = 22;
 
 /**
  * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
- * Empty columns are left out; wider than `width`, others are, which `leftOut` counts, then cells are cut.
+ * Empty columns are left out; wider than `width`, others are, which `leftOut` names, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
@@ -68,7 +68,10 @@ export function layOutTable<Row>(
     const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
     return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
-  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut: filled.length - shown.length };
+  const leftOut = filled
+    .filter(({ text }) => !shown.some((column) => column.text === text))
+    .map(({ header }) => header);
+  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };

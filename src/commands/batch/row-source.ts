@@ -9,14 +9,12 @@ import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
 import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
-import { listFirst } from '../../text/quantity.js';
+import { copiesNotes } from '../shared/row-summary.js';
 import { shardRows } from './plan.js';
 import type { BatchTools } from './row.js';
 
 /** Rows whose files are read at the same time. */
 const AT_ONCE = 16;
-/** Copies that are listed by their names at most. */
-const MAX_LISTED_COPIES = 3;
 
 /** The rows of this shard, once they are recorded. */
 export type RecordedTable = Awaited<ReturnType<typeof recordTable>>;
@@ -37,19 +35,17 @@ export async function recordTable(tools: BatchTools, digestFile: DigestFile) {
   const listedCopies: string[] = [];
   await log.recordAll(eventsOf(matched, found, digest, listedCopies, tools));
   states.setFound((row) => isInRanges(row, presence.rows));
-  const counts = { rows: tableRows, copies: copies.size };
-  const listed = listFirst(listedCopies, MAX_LISTED_COPIES, copies.size);
   let isRead = false;
   return {
     /** The number of rows, without copies. */
     total: numbers.length - copies.size,
     /** Lines about the files that are copies of others. */
-    notes: copies.size === 0 ? [] : [`Not sent, as copies of other files: ${listed}.`],
+    notes: copiesNotes(listedCopies),
     rows,
     /** Returns the event that says how many rows there are, and whether all were begun but those that --limit left. */
     summaryOf(unsent: number): Event {
-      if (isRead && unsent === 0) return { event: 'table', ...counts };
-      return { event: 'stopped', ...counts, limit: isRead ? limit : undefined };
+      if (isRead && unsent === 0) return { event: 'table', rows: tableRows };
+      return { event: 'stopped', rows: tableRows, limit: isRead ? limit : undefined };
     },
   };
 
@@ -110,7 +106,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   return { found, tableRows, digest };
 }
 
-/** Yields what the results file does not say yet of the rows; adds the labels of the first copies to `listedCopies`. */
+/** Yields what the results file does not say yet of the rows; adds the labels of copies to `listedCopies`. */
 async function* eventsOf(
   { numbers, copies, held, released, presence }: MatchedRows,
   found: FoundRows,
@@ -126,8 +122,8 @@ async function* eventsOf(
     const why = held.get(row);
     const place = found.places.get(at);
     if (copies.has(at)) {
-      if (listedCopies.length <= MAX_LISTED_COPIES) listedCopies.push(label);
-      copied.push({ event: 'copy', of: row, place: place ?? '' });
+      listedCopies.push(label);
+      copied.push({ event: 'copy', of: row, place: place ?? '', label });
       continue;
     }
     const known = recorded.keys.get(row);

@@ -1,13 +1,13 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
-import { type JoinedFiles, openOutcomes, readOutcomes, rowFinder } from '../../runs/join-files.js';
+import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
 import { followPointer } from '../../text/json/pointer.js';
-import { formatIso, pluralize } from '../../text/quantity.js';
+import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
@@ -81,10 +81,8 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, pointers, table, delimiter = ',', excel = false, outputOf } = layout;
   const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
-  /** Rows of the table that the results have. */
-  let inTable = 0;
-  /** Columns that the window has no room for. */
-  let leftOut = 0;
+  /** The names of columns that the window has no room for. */
+  const leftOut = new Set<string>();
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
   /** The first row with a cell that spreadsheets cut. */
@@ -96,13 +94,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
       return;
     }
-    const findRow = await rowFinder(joined, table);
     const reader = openOutcomes(joined);
     try {
-      for await (const { cells, ...found } of table.rows()) {
-        const { label } = found;
-        const row = await findRow(found);
-        if (row !== undefined) inTable++;
+      for await (const { cells, number, label } of table.rows()) {
+        const row = joined.rowOf?.(number);
         const outcome: Outcome = row === undefined ? { state: 'waiting', label } : reader.read(row);
         yield { ...toRow(outcome, cells), place: label };
       }
@@ -162,13 +157,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
           ...(index === outcome && { paint: ({ [index]: word = '' }) => wordPaint(word, page.style) }),
           isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-          isOptional: index > 0 && index < outcome,
+          // The first column usually names the row.
+          isOptional: index > 1 && index < outcome,
           isCutAtStart: () => index === 0 && !isShort,
           isCutLast: index === outcome || index === 0,
         }),
       );
       const laidOut = layOutTable(rows, columns, page);
-      leftOut = Math.max(leftOut, laidOut.leftOut);
+      for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
     for await (const { cells: texts, facts, values, place = facts.label } of readRows()) {
@@ -180,7 +176,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       // In place of the values, if there are none.
       if (!shown.some(Boolean)) shown[0] = why;
       const cells = [place ?? '', ...texts.map(textOf), outcome, ...shown].map((text) =>
-        sanitize(String(text)),
+        // As JSON has them.
+        sanitize(String(text).replaceAll('\n', '\\n')),
       );
       rows.push(cells);
       size += cells.join('').length;
@@ -252,18 +249,19 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       yield writer.flush();
     },
 
+    /** Returns whether no row has one of the values. */
+    lacksValue: () => [...absent.values()].some(Boolean),
+
     /** Returns what the rows did not show. */
     warnings(): string[] {
       const warnings = [...absent].flatMap(([{ text }, error]) =>
         error ? `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}` : [],
       );
       const { rows, total = 0, missing } = joined;
-      const others = table ? rows.known - inTable : total - missing - rows.known;
-      const [where, which] = table
-        ? ['in the table of --rows, or changed since', 'of the results']
-        : ['listed without --rows <table>', 'never sent'];
-      if (others > 0 && format !== 'id') warnings.push(`not ${where}: ${pluralize(others, 'row')} ${which}`);
-      if (leftOut > 0) warnings.push(`no room for ${pluralize(leftOut, 'column')}; -o csv has all`);
+      const unlisted = table ? 0 : total - missing - rows.known;
+      if (unlisted > 0 && format !== 'id')
+        warnings.push(`not listed without --rows <table>: ${pluralize(unlisted, 'row')} never sent`);
+      if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

@@ -11,7 +11,7 @@ import type { RowFiles } from '../../output-documents/row-files.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath, shownPath, statOf } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
-import { type JoinedFiles, joinFiles, listOutcomes, readOutcomes } from '../../runs/join-files.js';
+import { type JoinedFiles, joinFiles, joinTable, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { isFinished } from '../../service/run.js';
@@ -33,7 +33,13 @@ import {
 } from '../shared/output-flags.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { namedFile, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, type SummaryFacts, summarize } from '../shared/row-summary.js';
+import {
+  copiesNotes,
+  endingOfRows,
+  exitOfRows,
+  type SummaryFacts,
+  summarize,
+} from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
 
@@ -62,67 +68,74 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
         ]),
       reports: reports.open,
     });
-    const joined = await joinFiles(files, context.uid).catch(async (error) => {
+    const all = await joinFiles(files, context.uid).catch(async (error) => {
       // Those of a table are beside it.
       const beside = names.map((name) => `${name}.*.results.jsonl`);
       const found = await expandPatterns(beside, context).catch(() => []);
       const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
       throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
-    const { isMixed, problems, absent } = joined;
-    const { get, report, rows: table, saveOutputs } = flags;
-    const hasRows = plan.format !== 'text' || get !== undefined || table !== undefined;
+    const { isMixed, problems, absent } = all;
+    const { get, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
+    const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
-    const writer = joined.openedBy.find((owner) => isAliveHere(owner, context.self));
-    const command = await findCommand(files, joined, context);
-    const summary = summaryOf(
-      joined,
-      isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: table })] : [],
-      command,
-      !hasRows,
-      writer,
-    );
-    const printSummary = async () => {
-      // With JSON, the counts are in the result or in the error.
-      if (isMixed || (hasRows && context.errorsAsData)) return;
-      const { env, secrets, stdout, stderr } = context;
-      const output = { env, secrets, stdout: hasRows ? stderr : stdout };
-      const { style, width } = await openLayout(flags.color, output);
-      const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-      const lines = formatBatchSummary(summary, style, width);
-      if (isBelow) lines.unshift('');
-      await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
-    };
-    if (!hasRows) await printSummary();
-    if (problems.length > 0) throw new UsageError([...problems, ...absent]);
-    const { warn } = await openReporter(decidePresentation(flags, context), context);
-    const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
-    const failures = rowFiles ? await saveRows(joined, rowFiles, warn, interruption.signal) : [];
-    const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
-    if (hasRows) {
-      const page = await openLayout(flags.color, context);
-      const file = table === undefined ? undefined : await openRows(table, context, interruption.signal);
-      const outputOf = (outcome: Outcome) => {
-        const { state, row, run } = outcome;
-        const files = state === 'gone' ? undefined : rowFiles;
-        return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
+    const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
+    const command = await findCommand(files, all, context);
+    const { signal } = interruption;
+    const file =
+      tablePath === undefined || problems.length > 0 ? undefined : await openRows(tablePath, context, signal);
+    try {
+      const paths = { base: context.cwd, within: undefined };
+      const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
+      const joined = table ? await joinTable(all, table) : all;
+      const shown = isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: tablePath })] : [];
+      const notes: string[] = [];
+      const describe = (results = shown) => summaryOf(joined, notes, results, command, !hasRows, writer);
+      const printSummary = async (summary: BatchSummary) => {
+        // With JSON, the counts are in the result or in the error.
+        if (isMixed || (hasRows && context.errorsAsData)) return;
+        const { env, secrets, stdout, stderr } = context;
+        const output = { env, secrets, stdout: hasRows ? stderr : stdout };
+        const { style, width } = await openLayout(flags.color, output);
+        const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
+        const lines = formatBatchSummary(summary, style, width);
+        if (isBelow) lines.unshift('');
+        await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
       };
-      try {
-        const paths = { base: context.cwd, within: undefined };
-        const written = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-        const layout = { ...plan, excel: flags.excel, page, table: written, outputOf };
-        const facts = factsOfRows(joined, summary, exit);
-        await printRows(formatRows(joined, layout), facts, warn, context, interruption);
-      } finally {
-        await file?.close();
+      if (problems.length > 0) {
+        if (!hasRows) await printSummary(describe());
+        throw new UsageError([...problems, ...absent]);
       }
-      await printSummary();
+      const { warn } = await openReporter(decidePresentation(flags, context), context);
+      const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
+      const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
+      if (rowFiles) {
+        const folders = [saveOutputs, saveDocuments].filter(Boolean).join(' and ');
+        notes.push(`${pluralize(rowFiles.saved, 'row')} saved in ${folders}.`);
+      }
+      const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
+      const summary = describe();
+      if (hasRows) {
+        const page = await openLayout(flags.color, context);
+        const outputOf = (outcome: Outcome) => {
+          const { state, row, run } = outcome;
+          const files = state === 'gone' ? undefined : rowFiles;
+          return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
+        };
+        const layout = { ...plan, excel: flags.excel, page, table, outputOf };
+        const formatted = formatRows(joined, layout);
+        await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
+        // A value that no row has is not saved.
+        await printSummary(formatted.lacksValue() ? describe([]) : summary);
+      } else await printSummary(summary);
+      throwProblems(absent);
+      const runs = report ? await listOutcomes(joined) : [];
+      const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
+      await printErrors(failures, flags.color, context);
+      return { runs, period: joined.period, exit, failure: failures[0], rows };
+    } finally {
+      await file?.close();
     }
-    throwProblems(absent);
-    const runs = report ? await listOutcomes(joined) : [];
-    const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
-    await printErrors(failures, flags.color, context);
-    return { runs, period: joined.period, exit, failure: failures[0], rows };
   });
 }
 
@@ -233,6 +246,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 /** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
 function summaryOf(
   joined: JoinedFiles,
+  said: readonly string[],
   results: readonly string[],
   command: SummaryFacts['command'],
   areCounted: boolean,
@@ -248,7 +262,8 @@ function summaryOf(
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && isRunning && last,
-    copies > 0 && `${pluralize(copies, 'file')} not sent, as copies of others.`,
+    ...copiesNotes(copies),
+    ...said,
   ].flatMap((note) => note || []);
   const known = total && total - missing;
   const same = `the ${name} command`;
@@ -273,13 +288,13 @@ function summaryOf(
 
 /** Returns the exit of the batch, as it would be if it ended now. */
 function exitOf(
-  { rows, stoppedBy, isComplete, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles,
+  { rows, stoppedBy, isComplete, isLimited, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles,
   writer?: Owner,
 ): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
-  else if (rows.known < total && !isComplete) exits.push(ExitCode.stillRunning);
+  else if (rows.known < total && !(isComplete && isLimited)) exits.push(ExitCode.stillRunning);
   const exit = exitOfRows(exits, rows);
   // A response may come yet.
   return writer && exit === ExitCode.unknownOutcome ? ExitCode.stillRunning : exit;

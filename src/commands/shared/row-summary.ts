@@ -4,6 +4,7 @@ import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
 import { type Again, hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
+import { listFirst } from '../../text/quantity.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { type NextStep, PLAIN, stepLines } from '../../view/presentation.js';
@@ -43,7 +44,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
         hasNumber && `row ${row}`,
         state === 'lost' && rows.id(row),
         // Such as the path of a file that is missing.
-        ...(differences[index] ?? []),
+        ...[...(differences[index] ?? [])].filter((difference) => difference !== label),
       ].filter(Boolean);
       if (details.length === 0) return label;
       return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
@@ -51,6 +52,16 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   }));
   const isRead = facts.total !== undefined;
   return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
+}
+
+/** Copies that are listed by their names at most. */
+const MAX_LISTED_COPIES = 20;
+
+/** Returns a line about the files that are copies of others, by their labels; none if there are none. */
+export function copiesNotes(labels: readonly string[]): string[] {
+  return labels.length === 0
+    ? []
+    : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
 /** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */

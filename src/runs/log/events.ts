@@ -109,15 +109,14 @@ const FILE_EVENTS = {
     places: optional(TEXT),
   },
   /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
-  copy: { of: ROW, place: DIGEST },
+  copy: { of: ROW, place: DIGEST, label: optional(TEXT) },
   /** The command that has found these rows came to its end. */
   completed: {},
-  /** All rows of the shard were begun; the whole table has this many rows, the shard this many copies among them. */
-  table: { rows: COUNT, copies: optional(COUNT) },
+  /** All rows of the shard were begun; the whole table has this many rows, copies included. */
+  table: { rows: COUNT },
   /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
   stopped: {
     rows: optional(COUNT),
-    copies: optional(COUNT),
     code: optional(CODE),
     limit: optional(COUNT),
   },

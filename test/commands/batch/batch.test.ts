@@ -201,6 +201,13 @@ describe('batch: rows and tables', () => {
     );
   });
 
+  test('batch --each: files that are invalid for one reason are named once', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'a.weird': 'A', 'b.weird': 'B' });
+    const { stderr } = await wfr(['batch', 'w', '--each', 'd', 'a.weird', 'b.weird'], { cwd });
+    expect(stderr).toMatch(/\n {2}2 invalid: .*\n {4}a\.weird, b\.weird\n/);
+  });
+
   test('batch: of rows with reasons beyond the limit of groups, only the files are listed', async () => {
     const { wfr } = await startBatchService();
     const names = Array.from({ length: 1_002 }, (_, index) => String.fromCodePoint(0x4e00 + index));

@@ -195,7 +195,7 @@ describe('batch --each: files that change', () => {
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 0,
       stdout: expect.stringMatching(
-        /^2 rows: 2 finished\nBegan .*\n1 file not sent, as copies of others\.\n/,
+        /^2 rows: 2 finished\nBegan .*\nNot sent, as copies of other files: scans\/b\.pdf\.\n/,
       ),
       stderr: '',
     });

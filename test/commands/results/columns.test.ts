@@ -106,8 +106,8 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                      /b',
-      't.csv:2  finished  x\\u0009y\\u000az\\u001b  1.0',
+      'ROW      OUTCOME   /a                  /b',
+      't.csv:2  finished  x\\u0009y\\nz\\u001b  1.0',
       't.csv:3  failed    no',
       't.csv:4  failed    Book: no',
       '',
@@ -169,6 +169,8 @@ describe('results --get', () => {
     expect(stderr).toContain('warning: --get /totl: no row has this value');
     expect(stderr).toContain('total');
     expect(stderr).not.toContain('--get /vat');
+    expect((await results(events, {}, '--get', '/vat')).stderr).toContain('To save the outputs: ');
+    expect((await results(events, {}, '--get', '/totl')).stderr).not.toContain('To save');
   });
 });
 
@@ -270,18 +272,19 @@ describe('results --rows', () => {
     const wide = await show(80);
     expect(wide.stderr).not.toContain('no room');
     expect(wide.stdout).toBe(
-      'LINE  customer                 amount:=  id  OUTCOME   output\n' +
-        '2     ACME                          007  a   finished  {"total":1}\n' +
-        '4     Smith, "Inc."\\u000aLtd.        -5  b   failed    no total\n' +
-        '6     never                           1  c   waiting\n',
+      'LINE  customer             amount:=  id  OUTCOME   output\n' +
+        '2     ACME                      007  a   finished  {"total":1}\n' +
+        '4     Smith, "Inc."\\nLtd.        -5  b   failed    no total\n' +
+        '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toContain('warning: no room for 1 column; -o\n    csv has all\n');
+    expect(narrow.stderr).toMatch(/warning: no room for amount:=, id;\s+-o\s+csv has all\n/);
+    // The first column usually names the row.
     expect(narrow.stdout).toBe(
-      'LINE  amount:=  id  OUTCOME   /total\n' +
-        '2          007  a   finished  1\n' +
-        '4           -5  b   failed    no total\n' +
-        '6            1  c   waiting\n',
+      'LINE  customer        OUTCOME   /total\n' +
+        '2     ACME            finished  1\n' +
+        '4     Smith, "Inc."…  failed    no total\n' +
+        '6     never           waiting\n',
     );
   });
 
@@ -308,9 +311,9 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +waiting$/m);
-    expect(stderr).toContain(
-      'warning: not in the table of --rows, or changed since: 2 rows of the results\n',
-    );
+    // An invalid row that has changed is a new one.
+    expect(stderr).toMatch(/^4 rows: 2 finished, 2 waiting; 1 gone \(changed or removed\)$/m);
+    expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
       ['Zoe', 't.csv:2', 'waiting'],
@@ -318,6 +321,25 @@ describe('results --rows', () => {
       ['Ada', 't.csv:2', 'finished'],
       ['Bob', 't.csv:5', 'waiting'],
     ]);
+  });
+
+  test('results --rows: the table of other rows is an error; the same table is none, whatever has changed', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(201, aFinishedRun()));
+    const cwd = folderWith({ 't.csv': 'name\nAda\nBob\n', 'others.csv': 'name\nEve\nZoe\nMia\n', scans: '' });
+    await wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0'], { cwd });
+    const show = (...args: string[]) => wfr(['results', 'out.jsonl', ...args], { cwd });
+    expect(await show('--rows', 'others.csv', '-o', 'csv')).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'wfr: error: others.csv: has no row of out.jsonl, such as t.csv:2\n',
+    });
+    writeFileSync(join(cwd, 't.csv'), 'name\nEve\nZoe\nMia\n');
+    const changed = await show('--rows', './t.csv');
+    expect(changed).toMatchObject({
+      exitCode: 8,
+      stderr: expect.stringMatching(/^3 rows: 3 waiting; 2 gone \(changed or removed\)\n/),
+    });
+    expect(changed.stderr).toContain('To continue, run the wfr batch command again.');
   });
 
   test('results --rows: of equal rows, each line that has not changed is its own row, also where one has not been sent', async () => {
@@ -336,11 +358,11 @@ describe('results --rows', () => {
     ]);
   });
 
-  test('results --rows: a column without room is counted, whatever the others are called', async () => {
-    const cwd = folderOf(finished(2, '1'), { 't.csv': `my  key,text\n1,${'x'.repeat(60)}\n` });
+  test('results --rows: a column without room is named, whatever the others are called', async () => {
+    const cwd = folderOf(finished(2, '1'), { 't.csv': `my  key,output\n1,${'x'.repeat(60)}\n` });
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
     const { stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
-    expect(stderr).toContain('no room for 1 column;');
+    expect(stderr).toContain('no room for output;');
   });
 
   test('results --rows: the names of columns are sanitized', async () => {
@@ -406,7 +428,8 @@ describe('results --rows', () => {
         .split('\n')
         .map((line) => JSON.parse(line)),
     ).toMatchObject([{ row: 2, outcome: 'running', table: { a: 'x', b: '' }, output: null }]);
-    expect(stderr).toContain('warning: not in the table of --rows, or changed since: 1 row of the results');
+    // The run of a row that is not in the table goes on.
+    expect(stderr).toContain('2 rows: 2 running');
   });
 });
 

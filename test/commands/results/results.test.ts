@@ -77,6 +77,17 @@ describe('results', () => {
     },
   );
 
+  test('results: of files of several batches, each is named once, not the rows that two have', async () => {
+    const events = '{"event":"sent","row":1}\n{"event":"table","rows":1}\n';
+    const heads = ['w', 'x', 'y'].map((workflow) => JSON.stringify({ ...JSON.parse(HEAD), workflow }));
+    const cwd = folderWith(
+      Object.fromEntries(heads.map((head, index) => [`${index}.jsonl`, `${head}\n${events}`])),
+    );
+    const { stderr } = await runCli(['results', '0.jsonl', '1.jsonl', '2.jsonl'], { cwd });
+    const why = 'has another workflow, service or number of shards than 0.jsonl';
+    expect(stderr).toBe(`wfr: error: 2 problems\n  1.jsonl: ${why}\n  2.jsonl: ${why}\n`);
+  });
+
   test('results: a row that was corrected is listed once, and a gone row with a run follows those of the table', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a@,n\nscan.pdf,1\nno.pdf,2\n', 'scan.pdf': '%PDF-1.7' });
@@ -160,7 +171,7 @@ describe('results', () => {
       `${line}To list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
-    expect(saved.stdout).toBe(line);
+    expect(saved.stdout).toBe(`${line}2 rows saved in outs.\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:10.000Z">2026-05-06 07:08:10 UTC</time>, last change 24s later;',
     );
