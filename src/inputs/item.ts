@@ -204,8 +204,9 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
   for (const { name, raw, separator, value } of items) {
     const path = value.replace(/^@/, '');
     const type = typeof parseJson(value);
+    const short = value.length > 40 ? '' : value;
     const use = (mark: string, end = '') => shellCommand([escapeName(name) + mark + end]);
-    if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=')}`);
+    if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=', short)}`);
     if (separator !== '=') continue;
     if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
       const fixes = `${areDeclared ? '' : `${use('@', path)}, or `}${use('@=', path)}`;
@@ -213,7 +214,7 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
       if (path === value) hints.set(name, text);
       else warnings.push(text);
     } else if (/number|boolean/.test(type))
-      hints.set(name, `${name}: sent as a text; for a ${type} write ${use(':=')}`);
+      hints.set(name, `${name}: sent as a text; for a ${type} write ${use(':=', short)}`);
   }
   return { warnings, hints: areDeclared ? undefined : hints };
 }

@@ -97,7 +97,7 @@ export async function resolveRow(
   return openResolver(context, declared, TABLE).resolveRow(inputs, label, defaults);
 }
 
-const TYPE_FIX = `add ;type=type/subtype, in a table to the column's name, in JSON as "type"`;
+const TYPE_FIX = `add ';type=type/subtype', in a table to the column's name, in JSON as "type"`;
 
 /**
  * Collects inputs, reads their texts, and opens their documents; only one of them can read standard input. `stdinUser` is

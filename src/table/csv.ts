@@ -102,10 +102,9 @@ function inputsOf(
   if (cells.every((cell) => cell.trim() === '')) return { problem: 'has only empty cells' };
   if (cells.length !== headers.length) {
     const count = pluralize(cells.length, 'cell');
-    const separator = JSON.stringify(delimiter);
-    return {
-      problem: `has ${count}, but the header has ${headers.length}; quote cells that contain ${separator}`,
-    };
+    const fix =
+      cells.length > headers.length ? `; quote cells that contain ${JSON.stringify(delimiter)}` : '';
+    return { problem: `has ${count}, but the header has ${headers.length}${fix}` };
   }
   if (cells.some((cell) => NO_TEXT.test(cell))) return { problem: NOT_UTF8 };
   const items = headers.flatMap((header, index) => {

@@ -95,6 +95,12 @@ function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
   }
 }
 
+/** How files begin that are often taken for tables. */
+const BINARY = [
+  ['%PDF-', 'a PDF'],
+  ['PK\u0003\u0004', 'a workbook or ZIP file'],
+] as const;
+
 /** Detects the format by the name, or by the first character. */
 async function isJson({ open, name }: TableFile): Promise<boolean> {
   let start = '';
@@ -102,10 +108,10 @@ async function isJson({ open, name }: TableFile): Promise<boolean> {
     start = (chunk as Buffer).toString('utf8', 0, 1_024).trimStart();
     break;
   }
-  const isPdf = start.startsWith('%PDF-');
+  const [, kind] = BINARY.find(([head]) => start.startsWith(head)) ?? [];
   // No row is a bracket alone.
-  if (isPdf || /^[[{]\s*[\r\n]/.test(start))
-    throw new BatchFileError(`${name}: is ${isPdf ? 'a PDF' : 'one JSON value'}, not JSON Lines or CSV`);
+  const other = kind ?? (/^[[{]\s*[\r\n]/.test(start) ? 'one JSON value' : undefined);
+  if (other !== undefined) throw new BatchFileError(`${name}: is ${other}, not JSON Lines or CSV`);
   return !/\.[ct]sv$/i.test(name) && (/\.(jsonl?|ndjson)$/i.test(name) || start.startsWith('{'));
 }
 

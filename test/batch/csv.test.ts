@@ -319,11 +319,7 @@ describe('CSV: other delimiters', () => {
   });
 
   test.each([
-    [
-      'a;b\n1\n',
-      ['--delimiter', ';'],
-      'rows.csv:2: has 1 cell, but the header has 2; quote cells that contain ";"',
-    ],
+    ['a;b\n1\n', ['--delimiter', ';'], 'rows.csv:2: has 1 cell, but the header has 2\n'],
     ['a,b\n1,2\n', ['--delimiter', '|'], '--delimiter "|": the header of rows.csv does not have it'],
     ['a\n1\n', ['--delimiter', 'ab'], '--delimiter "ab": expected one character, such as ";", or tab'],
     ['a\n1\n', ['--delimiter', ',;'], '--delimiter ",;": expected one character, such as ";", or tab'],

@@ -154,9 +154,9 @@ describe('inputs: separators', () => {
 describe('inputs: texts that the service rejects', () => {
   const FILE =
     'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
-  const AMOUNT = 'amount: sent as a text; for a number write amount:=';
-  const PAID = 'paid: sent as a text; for a boolean write paid:=';
-  const CODE = 'code: sent as JSON; for a text write code=';
+  const AMOUNT = 'amount: sent as a text; for a number write amount:=3';
+  const PAID = 'paid: sent as a text; for a boolean write paid:=true';
+  const CODE = 'code: sent as JSON; for a text write code=7';
   /** What is said if nothing else is known to help. */
   const GENERAL = 'Inputs are written name=text, name@file or name:=json: wfr help inputs';
 
@@ -322,7 +322,7 @@ describe('inputs: standard input', () => {
   test('inputs: a document from standard input without a media type is rejected with the fix', async () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('a@-: the media type of standard input is unknown; add ;type=type/subtype');
+    expect(stderr).toContain("a@-: the media type of standard input is unknown; add ';type=type/subtype'");
     expect(requests.length).toBe(0);
   });
 
@@ -397,7 +397,7 @@ describe('--inputs-file', () => {
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
     [
       '{"a":{"$document":"x.unknownext"}}',
-      'in.json: a: the file name does not imply a media type; add ;type=type/subtype',
+      "in.json: a: the file name does not imply a media type; add ';type=type/subtype'",
     ],
     ['{"a":{"$document":"none.pdf"}}', 'in.json: a: none.pdf: no such file (ENOENT)'],
     ['{"a":{"$document":5}}', 'in.json: the document at character 6 is not {"$document"'],
@@ -505,7 +505,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       'x@folder.pdf/other.pdg: no such file (ENOENT); did you mean folder.pdf/other.pdf?\n',
     ],
     ['x@folder.pdf', 'x@folder.pdf: it is a folder (EISDIR)'],
-    ['x@file.unknownext', "add ;type=type/subtype, in a table to the column's name, in JSON"],
+    ['x@file.unknownext', "add ';type=type/subtype', in a table to the column's name, in JSON"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype'],
     ['x@file.unknownext;type=a/b;c', '"a/b;c" is not a media type'],
     ['x@file.unknownext;type=a/b;c=d,e', '"a/b;c=d,e" is not a media type'],

@@ -32,7 +32,10 @@ export async function openTable(
   const { rows, each, tokenFile } = flags;
   if (each !== undefined) {
     if (rows !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
-    if (each === '') throw new UsageError('--each: is empty; expected the name of an input, such as invoice');
+    if (/^$|[@;=]/.test(each))
+      throw new UsageError(
+        `--each ${JSON.stringify(each)}: expected the name of an input, such as invoice; only a column of --rows can have a media type`,
+      );
     if (patterns.length === 0)
       throw new UsageError(
         `--each ${each}: requires files after the workflow, such as scans/inv-*.pdf, or a folder`,
@@ -43,7 +46,7 @@ export async function openTable(
     const table = patterns.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
     const how =
       table === undefined
-        ? '--rows <file>, or --each <parameter> and files'
+        ? `--rows <file>, or --each <parameter> ${patterns[0] ?? 'and files'}`
         : `--rows ${table} reads this table`;
     throw new UsageError(`wfr batch requires rows: ${how}`, 'wfr help batch');
   }

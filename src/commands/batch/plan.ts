@@ -15,8 +15,9 @@ import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { describeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, isFile, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Row } from '../../table/row.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import { type DocumentFlags, parseNumber, type ReportFlags } from '../shared/output-flags.js';
@@ -145,6 +146,10 @@ async function expandFiles(
   /** By their places: a pattern may match a file that another one does. */
   const files = new Map<string, string>();
   for (const path of paths) {
+    if (/^[\w.-]+:?=/.test(path) && !(await isFile(absolute(path))))
+      throw new UsageError(
+        `${path}: no such file; for an input of all rows, write -i ${shellCommand([path])}`,
+      );
     const isOfFolder = flags.each !== undefined && (await isFolder(absolute(path)).catch(() => false));
     const found = isOfFolder ? filesInFolder(path, signal, context) : expandPatterns([path], context);
     patterns.push(isOfFolder ? join(path, 'file') : path);

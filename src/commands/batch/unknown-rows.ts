@@ -70,8 +70,11 @@ export async function validateDecisions(
   const reject = (flag: string, row: number, expected: string) => {
     const word = rows.isGone(row) ? 'gone' : wordOf(rows.state(row));
     const isRow = recorded.keys.get(row) !== undefined;
+    // The number of its line.
+    const [now] = [...rows.entries()].find(([other]) => other !== row && rows.line(other) === row) ?? [];
+    const meant = now === undefined ? '' : `; line ${row} is row ${now}`;
     problems.push(
-      `${flag}: ${isRow ? `row ${row} is ${word}, not ${expected}` : `no row ${row} is recorded`}`,
+      `${flag}: ${isRow ? `row ${row} is ${word}, not ${expected}` : `no row ${row} is recorded`}${meant}`,
     );
   };
   const checkRows = (again: Again, selection: RowSelection, expected: string) => {

@@ -96,8 +96,7 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   const { now: current, before: earlier } = record();
   const { state, digests, id } = current;
   if (hasNoRun(state)) return;
-  const differs = otherInputs(digests, now);
-  const differences = differencesOf(header, { ...plan.target, shard: header.shard }, differs);
+  const differences = differencesOf(header, { ...plan.target, shard: header.shard }, digests, now);
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
   const problems = [
@@ -106,7 +105,10 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
       ? []
       : [`to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}`]),
   ].map((problem) => `--once ${plan.once.file.name}: ${problem}`);
-  throw new WfrError('usage', problems, { createdNothing: true, recorded: { runId: known, differs } });
+  throw new WfrError('usage', problems, {
+    createdNothing: true,
+    recorded: { runId: known, differs: otherInputs(digests, now) },
+  });
 }
 
 /** Records the run of --adopt. Throws UsageError if the outcome is not unknown. */

@@ -32,7 +32,11 @@ export function usageErrorOf(
       // Fewer letters could be the beginning of any flag.
       const begun = known.find((one) => name.length * 3 >= one.length && one.startsWith(name));
       const owners = begun ? [] : defineOthers();
-      const names = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
+      const all = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
+      if (command.parent === null && all[0])
+        return usageError(`${flag} follows its command, such as wfr ${all[0]} ${flag}`);
+      // What shows runs shows those of a batch there.
+      const names = command.name() === 'batch' && all.includes('results') ? ['results'] : all;
       if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);
       if (names.length > 0) {
         const list = names.map((name) => `wfr ${name}`).join(', ');

@@ -113,9 +113,7 @@ export async function openResultsFile(
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = haveNoRuns(log.rows.counts());
     const differences =
-      recorded === undefined
-        ? []
-        : differencesOf(recorded, header, otherInputs(recorded.inputs, header.inputs));
+      recorded === undefined ? [] : differencesOf(recorded, header, recorded.inputs, header.inputs);
     const isOther = differences.length > 0 && (!isOpen || recorded?.shard !== header.shard);
     const owner =
       recorded?.salt === undefined
@@ -135,16 +133,22 @@ export async function openResultsFile(
   }
 }
 
-/** Returns what a file was recorded with, where a command has something else; `inputs` names those that differ. */
+/** Returns what a file was recorded with, where a command has something else, also among the digests of inputs. */
 export function differencesOf(
   recorded: BatchTarget,
   now: BatchTarget,
-  inputs: readonly string[],
+  before: Digests = {},
+  inputs: Digests = {},
 ): readonly string[] {
   const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== now[key]);
   return [
     ...keys.map((key) => `the ${key} ${recorded[key]}, not ${now[key]}`),
-    ...(inputs.length > 0 ? [`other inputs: ${inputs.join(', ')}`] : []),
+    ...otherInputs(before, inputs).map((name) => {
+      if (!Object.hasOwn(before, name)) return `no input ${name}`;
+      return Object.hasOwn(inputs, name)
+        ? `another value of ${name}`
+        : `the input ${name}, which is missing now`;
+    }),
   ];
 }
 

@@ -298,7 +298,7 @@ describe('batch: rows and tables', () => {
     const cwd = folderWith({ 'rows.csv': 'scan@,b\ns,1\n', s: '%PDF' });
     const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(stderr).toContain(
-      "rows.csv:2: scan@s: the file name does not imply a media type; add ;type=type/subtype, in a table to the column's name",
+      "rows.csv:2: scan@s: the file name does not imply a media type; add ';type=type/subtype', in a table to the column's name",
     );
   });
 
@@ -404,6 +404,15 @@ describe('batch: the command line', () => {
       [[], '--each <parameter> and files\n  See: wfr help batch\n'],
       [['rows.jsonl'], 'wfr batch requires rows: --rows rows.jsonl reads this table\n'],
       [['--each', 'd'], '--each d: requires files'],
+      [['scans'], 'wfr batch requires rows: --rows <file>, or --each <parameter> scans\n'],
+      [['--each', 'd@', 'x.pdf'], '--each "d@": expected the name of an input'],
+      [['--each', 'd;type=text/plain', 'x.pdf'], '; only a column of --rows can have a media type'],
+      [['--each', 'd', 'a b=c d'], 'no such file'],
+      [
+        ['--each', 'd', 'rows.jsonl', 'to=A B'],
+        "to=A B: no such file; for an input of all rows, write -i 'to=A B'\n",
+      ],
+      [['--rows', 'rows.jsonl', 'n:=1'], 'n:=1: no such file; for an input of all rows, write -i n:=1\n'],
       [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files require --each'],
       [['--rows', 'rows.jsonl', '--results', '-', '--report', 'json=r.json'], '--report requires --results'],
       [['--rows', '-', '--token-file', '-'], '--rows -: --token-file - already reads standard input'],
@@ -418,6 +427,8 @@ describe('batch: the command line', () => {
   test.each([
     ['invoice.pdf', 'a PDF', readFileSync(join(ROOT, 'examples/invoice.pdf'))],
     ['rows.csv', 'a PDF', '\ufeff\n%PDF-2.0\r1,2\r'],
+    ['rows.xlsx', 'a workbook or ZIP file', 'PK\u0003\u0004\u0014\u0000\n\u0000'],
+    ['rows.csv', 'a workbook or ZIP file', 'PK\u0003\u0004'],
     ['rows.json', 'one JSON value', JSON.stringify({ n: 1, to: 'EU' }, null, 2)],
     ['rows', 'one JSON value', JSON.stringify([{ n: 1 }, { n: 2 }], null, '\t').replaceAll('\n', '\r\n')],
   ])(

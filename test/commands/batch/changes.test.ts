@@ -644,7 +644,7 @@ describe('batch: settling rows', () => {
   });
 
   test('batch --retry-failed <rows>: only these rows, and another one exits 2', async () => {
-    const { run, sent, state } = await prepareTable('n\n1\n2\n3\n');
+    const { run, sent, state, write } = await prepareTable('n\n1\n2\n3\n');
     state.answerOf = () => 'fail';
     expect((await run()).exitCode).toBe(1);
     state.answerOf = () => 'finish';
@@ -659,6 +659,12 @@ describe('batch: settling rows', () => {
       stderr: expect.stringContaining('--retry-failed: row 2 is finished, not failed, rejected or lost'),
     });
     expect(sent).toHaveLength(5);
+    write('n\n1\n2\n4\n');
+    state.answerOf = () => 'fail';
+    await run('--send-changed');
+    expect((await run('--retry-failed', '4')).stderr).toContain(
+      '--retry-failed: row 4 is gone, not failed, rejected or lost; line 4 is row 5\n',
+    );
   });
 });
 

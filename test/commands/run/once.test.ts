@@ -329,7 +329,9 @@ describe('run --once: other values than recorded', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('the workflow w, not v');
     expect(stderr).toMatch(/the baseUrl http:\/\/127\.0\.0\.1:\d+\//);
-    expect(stderr).toContain(`, not ${CLOSED_URL}/, other inputs: a, b, c; use another file`);
+    expect(stderr).toContain(
+      `, not ${CLOSED_URL}/, another value of a, the input b, which is missing now, no input c; use another file`,
+    );
     expect(stderr).toContain('wfr watch run-1');
     expect(requests.length).toBe(1);
   });
@@ -353,7 +355,7 @@ describe('run --once: other values than recorded', () => {
     for (const other of ['doc@c.pdf', 'doc@a.pdf;type=image/png']) {
       const { exitCode, stderr } = await once([other]);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('other inputs: doc;');
+      expect(stderr).toContain('with another value of doc;');
     }
     expect(posts().length).toBe(1);
   });
