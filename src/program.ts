@@ -32,7 +32,7 @@ Examples:
   wfr run 3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f name=Ada
   wfr watch @last
 
-Help: wfr <command> -h, wfr help inputs, exit-codes or environment
+Help: wfr <command> -h, wfr help inputs, config, exit-codes or environment
 Agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
@@ -81,7 +81,7 @@ function createProgram(
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show this help; --help is complete')
+    .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
     .configureHelp(helpLayout(isShort))

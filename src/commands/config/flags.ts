@@ -51,7 +51,7 @@ Examples:
     part('check', 'report the errors in the config file', 'wfr config check', (command) => {
       addFlags(command, 'profile', 'messages');
     }),
-    part('init', 'write a first config file', INIT, (command) => {
+    part('init', 'write a first config file, with these settings', INIT, (command) => {
       addFlags(command, 'profile', 'messages');
       addSettingFlags(command);
     }),

@@ -3,12 +3,14 @@ import { addFlags, type CommandEntry, collect, common } from '../shared/flags.js
 
 export const RESULTS: CommandEntry = {
   name: 'results',
-  summary: 'join, check and summarize the results of batches',
+  summary: 'list, export and check the results of batches',
   help: `
-Joins the files of all shards of a table: every row must be in exactly one file.
-The exit code is that of wfr batch for all rows, or 2 if the files do not belong
-together. Without --rows, --get or --output, it prints counts and reasons (see
-wfr help exit-codes).
+Prints how many rows ended how, and why (the words: wfr help exit-codes); before
+that, the rows with --rows, --get or --output: --get '' lists whole outputs. The
+exit code is that of wfr batch for all rows.
+
+The files of all shards of a table are joined: every row must be in exactly one.
+If they do not belong together, the exit code is 2.
 
 Examples:
   wfr results out.jsonl --rows customers.csv

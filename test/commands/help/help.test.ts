@@ -191,12 +191,13 @@ describe('wfr: mistakes on the command line', () => {
     [['watch'], '<run-id> is missing: wfr watch [options] <run-id...>', 'wfr help watch'],
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
-      ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help, inputs, exit-codes, environment',
+      ['help', 'foo'],
+      'no help on "foo"; choose one of run, status, watch, history, batch, results, sandbox, config, completion, help, inputs, exit-codes, environment',
       '',
     ],
     [['help', 'ruun'], 'no help on "ruun"; did you mean run?\n', ''],
     [['help', 'exit-code'], 'no help on "exit-code"; did you mean exit-codes?\n', ''],
+    [['help', 'env'], 'no help on "env"; did you mean environment?\n', ''],
     [['list'], 'list: there is no such command; did you mean history?\n', 'wfr --help'],
     [['ps', '-a'], 'ps: there is no such command; did you mean history?\n', 'wfr --help'],
     [
