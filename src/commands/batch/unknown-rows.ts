@@ -17,9 +17,6 @@ export interface Decisions {
 /** What `--adopt` says of a row of which no run was created. */
 export const NO_RUN = 'none';
 
-/** Problems that are listed at most. */
-const MAX_PROBLEMS = 20;
-
 /** Parses each `--adopt <row>=<id>`. Throws UsageError with all problems. */
 export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
   const problems: string[] = [];
@@ -58,8 +55,8 @@ export function parseSelection(
 }
 
 /**
- * Checks the decisions against the row states and the results file. Throws UsageError for each row that a flag does not
- * concern, or that is gone, and for each run that belongs to another row.
+ * Checks the decisions against the row states and the results file. Throws UsageError for the first row of each range
+ * that a flag does not concern, or that is gone, and for each run that belongs to another row.
  */
 export async function validateDecisions(
   { adoptions, resendUnknown, retryFailed }: Decisions,
@@ -78,10 +75,11 @@ export async function validateDecisions(
     );
   };
   const checkRows = (again: Again, selection: RowSelection, expected: string) => {
-    for (const [first, last] of selection === 'all' ? [] : selection)
-      for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
-        if (rows.isGone(row) || ROW_STATES[rows.recordedState(row)] !== again)
-          reject(`--${again}`, row, expected);
+    for (const [first, last] of selection === 'all' ? [] : selection) {
+      let row = first;
+      while (row <= last && !rows.isGone(row) && ROW_STATES[rows.recordedState(row)] === again) row++;
+      if (row <= last) reject(`--${again}`, row, expected);
+    }
   };
   for (const { row, id, flag } of adoptions) {
     const state = rows.recordedState(row);

@@ -658,6 +658,10 @@ describe('batch: settling rows', () => {
       exitCode: 2,
       stderr: expect.stringContaining('--retry-failed: row 2 is finished, not failed, rejected or lost'),
     });
+    // Of a range, the first one that is not.
+    expect((await run('--retry-failed', '2-900,70-80')).stderr).toMatch(
+      /2 problems\n.*: row 2 is finished, .*\n.*: no row 70 is recorded\n/,
+    );
     expect(sent).toHaveLength(5);
     write('n\n1\n2\n4\n');
     state.answerOf = () => 'fail';
