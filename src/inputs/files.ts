@@ -151,9 +151,13 @@ async function openFile(
     return handle;
   } catch (error) {
     await handle?.close();
-    const isTyped = within === undefined && isMissingFile(error);
-    const meant = isTyped && (await findSimilarFile(absolute));
-    const hint = meant ? `; did you mean ${join(dirname(path), meant)}?` : describeBase(base, context);
+    const isTyped = within === undefined;
+    const meant = isTyped && isMissingFile(error) && (await findSimilarFile(absolute));
+    const isFolder = isTyped && errorCode(error) === 'EISDIR';
+    const other = isFolder
+      ? `; for a run for each file: wfr batch --each <parameter> ${path}`
+      : describeBase(base, context);
+    const hint = meant ? `; did you mean ${join(dirname(path), meant)}?` : other;
     throw toFileError(path, error, path, hint);
   }
 }
