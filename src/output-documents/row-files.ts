@@ -75,7 +75,6 @@ export function createRowFiles(
 ) {
   let failure: unknown;
   let unsaved = 0;
-  let saved = 0;
   const warnings: string[] = [];
   return {
     /** The first ones. */
@@ -88,20 +87,15 @@ export function createRowFiles(
     get unsaved() {
       return unsaved;
     },
-    /** How many rows were saved. */
-    get saved() {
-      return saved;
-    },
 
     /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
     async save(label: string, row: number | undefined, run: Run): Promise<void> {
       const name = nameOf(label, row);
       try {
-        const kept = (await documents?.save(run, name)) ?? { run, warnings: [] };
-        if (warnings.length < MAX_WARNINGS) warnings.push(...kept.warnings);
-        const { output } = kept.run;
-        if (output && isFinished(kept.run)) await outputs?.saveOutput(name, output);
-        saved++;
+        const saved = (await documents?.save(run, name)) ?? { run, warnings: [] };
+        if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
+        const { output } = saved.run;
+        if (output && isFinished(saved.run)) await outputs?.saveOutput(name, output);
       } catch (error) {
         failure ??= error;
         unsaved++;

@@ -111,7 +111,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
       if (rowFiles) {
         const folders = [saveOutputs, saveDocuments].filter(Boolean).join(' and ');
-        notes.push(`${pluralize(rowFiles.saved, 'row')} saved in ${folders}.`);
+        const saved = joined.rows.count('finished') - rowFiles.unsaved;
+        notes.push(`${pluralize(saved, 'row')} saved in ${folders}.`);
       }
       const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
       const summary = describe();
