@@ -166,7 +166,8 @@ async function sendRows(
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
-    results: file ? [file.name] : [],
+    // The file of one shard cannot be joined alone.
+    results: file && plan.shard.count === 1 ? [file.name] : [],
     command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.

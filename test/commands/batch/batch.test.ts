@@ -505,7 +505,8 @@ describe('batch: shards', () => {
         ],
         { cwd },
       );
-    await shard(1);
+    // Its outputs alone cannot be saved.
+    expect((await shard(1)).stderr).not.toContain('To save');
     await shard(2);
     const missing = await wfr(['results', 's1.jsonl', 's2.jsonl'], { cwd });
     expect(missing.exitCode).toBe(2);
