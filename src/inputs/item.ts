@@ -16,14 +16,15 @@ import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isUuid } from '../text/url.js';
 
-const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
+/** Matches a separator, the longest at its position, or an escape. */
+const SEPARATOR_OR_ESCAPE = /\\[=:@\\]|@:=|[:@]?=|@/g;
 
 /** An input as the user gave it, with nothing read yet. */
 export interface Item {
   name: string;
   /** The whole item as it was written, for messages. */
   raw: string;
-  separator: (typeof SEPARATORS)[number];
+  separator: '@:=' | '@=' | ':=' | '=' | '@';
   /** What follows the separator: a text, or the path of a file. */
   value: string;
   /** That of a document, if it was given. */
@@ -54,16 +55,10 @@ export function normalizeMediaType(text: string): string | undefined {
 
 /** Splits an item, complete or not, at its separator; returns undefined for a text without one. */
 export function splitItem(raw: string): Pick<Item, 'name' | 'separator' | 'value'> | undefined {
-  let name = '';
-  for (let index = 0; index < raw.length; index++) {
-    const character = raw.charAt(index);
-    if (character === '\\' && '=:@\\'.includes(raw.charAt(index + 1) || ' ')) {
-      name += raw.charAt(++index);
-      continue;
-    }
-    const separator = SEPARATORS.find((candidate) => raw.startsWith(candidate, index));
-    if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
-    name += character;
+  for (const { 0: found, index } of raw.matchAll(SEPARATOR_OR_ESCAPE)) {
+    if (found.startsWith('\\')) continue;
+    const name = raw.slice(0, index).replace(/\\([=:@\\])/g, '$1');
+    return { name, separator: found as Item['separator'], value: raw.slice(index + found.length) };
   }
   return undefined;
 }
