@@ -42,15 +42,14 @@ const TYPE_SUFFIX = ';type=';
 /** A parameter (RFC 9110, section 5.6.6), but without a comma, which would end the head of a data URI. */
 const PARAMETER =
   ' *; *([\\w!#$%&\'*+.^`|~-]+=(?:[\\w!#$%&\'*+.^`|~-]+|"(?:[ !#-+\\--[\\]-~]|\\\\[ -+\\--~])*"))';
-const MEDIA_TYPE = new RegExp(`^(${RESTRICTED_NAME}/${RESTRICTED_NAME})((?:${PARAMETER})*)$`);
+const MEDIA_TYPE = new RegExp(`^${RESTRICTED_NAME}/${RESTRICTED_NAME}(?:${PARAMETER})*$`);
 /** Characters; with more, the head of a data URI would not be taken for one. */
 const MAX_MEDIA_TYPE = 255;
 
 /** Returns a media type without optional white space; undefined for any other text. */
 export function normalizeMediaType(text: string): string | undefined {
-  const [, name, parameters] = (text.length <= MAX_MEDIA_TYPE && MEDIA_TYPE.exec(text)) || [];
-  const each = parameters?.matchAll(new RegExp(PARAMETER, 'g')) ?? [];
-  return name && [name, ...Array.from(each, ([, parameter]) => parameter)].join(';');
+  const isMediaType = text.length <= MAX_MEDIA_TYPE && MEDIA_TYPE.test(text);
+  return isMediaType ? text.replace(new RegExp(PARAMETER, 'g'), ';$1') : undefined;
 }
 
 /** Splits an item, complete or not, at its separator; returns undefined for a text without one. */
