@@ -71,7 +71,7 @@ export class JsonScanner {
   readonly #maxDepth: number;
   #expected = Next.value;
   /** What may come after a value, for each level. */
-  #after = new Uint8Array(64).fill(Next.end);
+  #after: Uint8Array = Buffer.alloc(64, Next.end);
 
   /** Tokens with more than `maxDepth` levels both before and after them are checked, but not reported. */
   constructor(bytes: Uint8Array, maxDepth = Number.POSITIVE_INFINITY) {
@@ -128,7 +128,7 @@ export class JsonScanner {
           const isObject = byte === 0x7b;
           token = isObject ? '{' : '[';
           expected = isObject ? Next.keyOrClose : Next.valueOrClose;
-          if (++depth === after.length) after = this.#grow();
+          if (++depth === after.length) after = this.#after = Buffer.concat([after], 2 * depth);
           after[depth] = isObject ? Next.commaOrBrace : Next.commaOrBracket;
           break;
         }
@@ -158,13 +158,6 @@ export class JsonScanner {
       this.#expected = expected;
       return true;
     }
-  }
-
-  #grow(): Uint8Array<ArrayBuffer> {
-    const grown = new Uint8Array(this.#after.length * 2);
-    grown.set(this.#after);
-    this.#after = grown;
-    return grown;
   }
 }
 
