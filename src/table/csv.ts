@@ -55,14 +55,14 @@ export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
   const { headers } = await csvColumns(file);
   const headDigest = digestOf(headers.map(({ text }) => text));
   const labelIndex = headers.findIndex(({ name }) => name === file.labelColumn);
-  let isHeader = true;
-  for await (const { cells, line } of recordsOf(file)) {
+  const records = recordsOf(file);
+  // The header.
+  await records.next();
+  for await (const { cells, line } of records) {
     const place = labelIndex < 0 ? undefined : (cells[labelIndex] ?? '');
     const label = rowLabel(file.name, line, place);
     const digest = () => digestOf([headDigest, ...cells]);
-    if (!isHeader)
-      yield { number: line, label, place, digest, cells, inputs: inputsOf(cells, headers, file) };
-    isHeader = false;
+    yield { number: line, label, place, digest, cells, inputs: inputsOf(cells, headers, file) };
   }
 }
 
@@ -130,14 +130,14 @@ async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<Cs
     for (const [token] of text.matchAll(tokens)) {
       const isBreak = token === '\n' || token === '\r\n' || token === '\r';
       if (isBreak) line++;
-      if (token === '"' && state === 'start') state = 'quoted';
-      else if (token === '"' && state === 'quoted') state = 'closed';
-      else if (token === '"' && state === 'closed') {
+      if (token === '"' && (state === 'start' || state === 'closed')) {
         // Two quotes in a quoted cell are one.
-        cell += token;
+        if (state === 'closed') cell += token;
         state = 'quoted';
-      } else if (state === 'quoted') cell += token;
-      else if (isBreak || token === delimiter) {
+      } else if (state === 'quoted') {
+        if (token === '"') state = 'closed';
+        else cell += token;
+      } else if (isBreak || token === delimiter) {
         const isBlank = isBreak && state === 'start' && record.cells.length === 0;
         if (!isBlank) record.cells.push(cell);
         if (isBreak && !isBlank) yield record;
