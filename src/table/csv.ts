@@ -1,5 +1,4 @@
 /** Reads rows from CSV; each header cell is an input's name with its separator. */
-import { TextDecoder } from 'node:util';
 import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, itemOfCell, parseColumnHeader } from '../inputs/item.js';
@@ -156,7 +155,7 @@ async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<Cs
 
 /** Decodes UTF-8, and UTF-16 with a byte order mark. A line break is in one piece, and the last line has one. */
 async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
-  let decoder: TextDecoder | undefined;
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
   let rest = '';
   for await (const chunk of file) {
     decoder ??= new TextDecoder(encodingOf(chunk));
