@@ -9,16 +9,14 @@ import { latin1 } from './utf8.js';
 /** Printable ASCII: the expressions for all other text take longer to build than most commands sanitize. */
 const PLAIN = /^[ -~]*$/;
 
-/** Returns whether a character is a control character or line separator, or shows nothing, as not all signs of Arabic do. */
+/**
+ * Returns whether a character is a control character or line separator, or shows nothing, as not all signs of Arabic do;
+ * not one that joins or varies the character before it, as scripts and emoji need it.
+ */
 function isHidden(character: string): boolean {
-  return /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(
+  return /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]|[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(
     character,
   );
-}
-
-/** Returns whether a character joins or varies the one before it, as scripts and emoji need it. */
-function isJoiner(character: string): boolean {
-  return /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u.test(character);
 }
 
 /** Matches a joiner where scripts and emoji have none: not between letters, or not after a character that it can vary. */
@@ -53,9 +51,7 @@ function isCommon(codePoint: number): boolean {
  */
 export function isUnsafe(codePoint: number): boolean {
   if (codePoint < 0x80) return codePoint < 0x20 || codePoint === 0x7f;
-  if (isCommon(codePoint)) return false;
-  const character = String.fromCodePoint(codePoint);
-  return isHidden(character) && !isJoiner(character);
+  return !isCommon(codePoint) && isHidden(String.fromCodePoint(codePoint));
 }
 
 /** Characters of one field; longer text is truncated. */
@@ -127,16 +123,15 @@ export function truncate(text: string): string {
 }
 
 function escapeUnsafe(text: string): string {
-  if (PLAIN.test(text)) return escapeCommands(text);
-  const joined = text.replace(findLooseJoiners(), escapeCharacter);
-  return escapeCommands(
-    joined.replace(/[^ -~]/gu, (character) =>
-      isUnsafe(character.codePointAt(0) ?? 0) ? escapeCharacter(character) : character,
-    ),
-  );
+  const safe = PLAIN.test(text)
+    ? text
+    : text
+        .replace(findLooseJoiners(), escapeCharacter)
+        .replace(/[^ -~]/gu, (character) =>
+          isUnsafe(character.codePointAt(0) ?? 0) ? escapeCharacter(character) : character,
+        );
+  return safe.replace(LOG_COMMAND, `#${escapeCharacter('#')}`);
 }
-
-const escapeCommands = (text: string) => text.replace(LOG_COMMAND, `#${escapeCharacter('#')}`);
 
 /** A line that begins with `::`, or `##[`, `##vso[` and the like anywhere, in a text that begins with a line feed. */
 const COMMAND = /[\r\n][^\S\r\n]*::|##[A-Za-z]*\[/;
