@@ -50,7 +50,7 @@ export function parseInputsFile(file: Buffer, hasDocuments = true) {
   if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
   const names = new Set<string>();
   let documents = 0;
-  return members.map(({ name, value }) => {
+  return members.map(([name, value]) => {
     if (names.has(name)) throw new InputError(describeDuplicate(name));
     names.add(name);
     const segments = splitAtDocuments(value, bytes);
@@ -99,7 +99,7 @@ const QUOTE = 0x22;
 /** Returns the document that an object stands for; undefined if it is not valid. */
 function parseDocument(object: Uint8Array): FileSegment | undefined {
   const fields = new Map<string, string>();
-  for (const { name, value } of parseMembers(object) ?? []) {
+  for (const [name, value] of parseMembers(object) ?? []) {
     const isKnown = name === '$document' || name === 'type';
     if (!isKnown || value[0] !== QUOTE || fields.has(name)) return undefined;
     fields.set(name, decodeString(value));

@@ -2,7 +2,7 @@
 import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { asObject, parseJson } from '../text/json/json-file.js';
-import { parseMembers } from '../text/json/members.js';
+import { type Member, parseMembers } from '../text/json/members.js';
 import { isSpace } from '../text/json/scanner.js';
 import { rowLabel } from '../text/row-label.js';
 import { readLines, stripByteOrderMark } from '../text/utf8.js';
@@ -86,10 +86,9 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
 }
 
 /** Returns the members of a JSON object; none of an invalid one, which its outcome reports. */
-function membersOf(inputs: Row['inputs']): [name: string, value: Uint8Array][] {
+function membersOf(inputs: Row['inputs']): Member[] {
   try {
-    const members = 'json' in inputs ? parseMembers(inputs.json) : [];
-    return (members ?? []).map(({ name, value }) => [name, value]);
+    return ('json' in inputs && parseMembers(inputs.json)) || [];
   } catch {
     return [];
   }

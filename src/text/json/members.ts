@@ -2,11 +2,8 @@
 import { bufferOf } from '../utf8.js';
 import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
-export interface Member {
-  name: string;
-  /** The text of the value, without white space around it. */
-  value: Uint8Array;
-}
+/** A member of an object: the text of its value is without white space around it. */
+export type Member = [name: string, value: Uint8Array];
 
 /** Bytes of a string that are decoded at once. */
 const BLOCK_SIZE = 64 * 1024;
@@ -118,7 +115,7 @@ export function forEachChild(bytes: Uint8Array, onChild: (child: Child) => void)
 export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   const members: Member[] = [];
   const isObject = forEachChild(bytes, ({ name, value }) => {
-    members.push({ name: decodeString(name), value });
+    members.push([decodeString(name), value]);
   });
   return isObject ? members : undefined;
 }
