@@ -198,18 +198,18 @@ function openResolver(
     for (const item of defaults) if (!given.has(item.name)) await addItem(item);
   };
 
-  /** Adds the members of a JSON object, but reads none that is overridden. Throws InputError. */
+  /** Adds the members of a JSON object, but reads none that one of `items` overrides. Throws InputError. */
   const addObject = async (
     json: Buffer,
     paths: PathRules,
     label: string,
-    overridden?: ReadonlySet<string>,
+    items: readonly Item[],
     hasDocuments?: boolean,
   ) => {
     for (const { name, segments } of parseInputsFile(json, hasDocuments)) {
       const input: GivenInput = { label: `${label}: ${name}` };
       given.set(name, input);
-      if (overridden?.has(name)) continue;
+      if (items.some((item) => item.name === name)) continue;
       const parts: Part[] = [];
       let isRead = true;
       for (const segment of segments) {
@@ -251,7 +251,6 @@ function openResolver(
       const parsed = parseItems(raws, declared?.parameters);
       const { items } = parsed;
       problems.push(...parsed.problems);
-      const overridden = new Set(items.map(({ name }) => name));
       let isComplete = true;
       if (inputsFile !== undefined) {
         const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
@@ -259,7 +258,7 @@ function openResolver(
           claimStdin(inputsFile, label);
           const json = await readBytes(inputsFile, ownPaths, context);
           const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, context));
-          await addObject(json, { base }, label, overridden, hasDocuments);
+          await addObject(json, { base }, label, items, hasDocuments);
         });
       }
       for (const name of parsed.invalidNames) given.set(name, { label: name });
@@ -270,7 +269,8 @@ function openResolver(
     },
 
     async resolveRow({ items, json, paths }: RowInputs, label: string, defaults: readonly Item[]) {
-      const isComplete = json === undefined || (await collect(label, () => addObject(json, paths, label)));
+      const isComplete =
+        json === undefined || (await collect(label, () => addObject(json, paths, label, items)));
       for (const item of items) await addItem(item, paths, { label: `${label}: ${item.raw}`, isCell: true });
       await addDefaults(defaults);
       return finish(`${label}: `, isComplete);
