@@ -100,8 +100,8 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
 }
 
 async function assertUnchanged(reading: Promise<FileIdentity>, name: string, expected: FileIdentity) {
-  const actual = await reading.catch(() => undefined);
-  if (!actual || stateOf(actual) !== stateOf(expected)) throw new FileChangedError(name);
+  const actual = await reading.then(stateOf).catch(() => undefined);
+  if (actual !== stateOf(expected)) throw new FileChangedError(name);
 }
 
 /** Returns what stays the same as long as a file does. */

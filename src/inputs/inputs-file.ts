@@ -106,7 +106,7 @@ function parseDocument(object: Uint8Array): FileSegment | undefined {
   }
   const path = fields.get('$document');
   const type = fields.get('type');
-  const mediaType = type === undefined ? undefined : normalizeMediaType(type);
+  const mediaType = normalizeMediaType(type ?? '');
   const isTypeValid = type === undefined || mediaType !== undefined;
   return path && isTypeValid ? { kind: 'document', path, mediaType } : undefined;
 }

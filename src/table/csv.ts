@@ -30,7 +30,7 @@ export type CsvFile = TableFile & { delimiter: string };
  */
 export async function withDelimiter(file: TableFile): Promise<CsvFile> {
   const given = file.delimiter ?? (/\.tsv$/i.test(file.name) ? '\t' : undefined);
-  const delimiters = given === undefined ? DELIMITERS : [given, ...DELIMITERS];
+  const delimiters = [given ?? [], DELIMITERS].flat();
   const counts = await Promise.all(
     delimiters.map((delimiter) => countHeaderCells({ ...file, delimiter }).catch(() => 0)),
   );

@@ -28,17 +28,12 @@ export interface Schema {
 type Advise = (name: string, value: unknown, schema: Schema | undefined) => string | undefined;
 
 /** Returns every mistake in a value. */
-export function checkSchema(
-  value: unknown,
-  schema: Schema,
-  path: JsonPath,
-  advise: Advise = () => undefined,
-): JsonProblem[] {
+export function checkSchema(value: unknown, schema: Schema, path: JsonPath, advise?: Advise): JsonProblem[] {
   const { shorthand, items, required = [], properties = {}, additionalProperties, propertyNames } = schema;
   if (typeOf(value) === shorthand?.type) return checkSchema(value, shorthand, path, advise);
   if (!isValid(value, schema)) {
     return [
-      aboutValue(path, advise(lastName(path) ?? '', value, schema) ?? describeInvalid(value, schema, path)),
+      aboutValue(path, advise?.(lastName(path) ?? '', value, schema) ?? describeInvalid(value, schema, path)),
     ];
   }
   const problems = [...(schema.check?.(value, path) ?? [])];
@@ -55,7 +50,7 @@ export function checkSchema(
     if (known) problems.push(...checkSchema(member, known, place, advise));
     else if (schema.properties) {
       const unknown = describeUnknown(name, Object.keys(properties));
-      problems.push(aboutName(place, advise(name, member, undefined) ?? unknown));
+      problems.push(aboutName(place, advise?.(name, member, undefined) ?? unknown));
     }
   }
   return problems;
