@@ -83,20 +83,19 @@ async function* readBlocks(
   name: string,
   buffer: Buffer,
 ): AsyncGenerator<Uint8Array, void, void> {
-  for (let offset = 0; offset < size; offset += buffer.length)
-    yield readFully(handle, buffer.subarray(0, Math.min(buffer.length, size - offset)), offset, name);
-}
-
-async function readFully(handle: FileHandle, into: Buffer, offset: number, name: string): Promise<Buffer> {
-  let filled = 0;
-  while (filled < into.length) {
-    const { bytesRead } = await handle
-      .read(into, filled, into.length - filled, offset + filled)
-      .catch(throwAsReadError(name));
-    if (bytesRead === 0) throw new FileChangedError(name);
-    filled += bytesRead;
+  for (let offset = 0; offset < size; ) {
+    const block = buffer.subarray(0, size - offset);
+    let filled = 0;
+    while (filled < block.length) {
+      const { bytesRead } = await handle
+        .read(block, filled, block.length - filled, offset)
+        .catch(throwAsReadError(name));
+      if (bytesRead === 0) throw new FileChangedError(name);
+      filled += bytesRead;
+      offset += bytesRead;
+    }
+    yield block;
   }
-  return into;
 }
 
 async function assertUnchanged(reading: Promise<FileIdentity>, name: string, expected: FileIdentity) {
