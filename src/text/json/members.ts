@@ -95,8 +95,9 @@ export function forEachChild(bytes: Uint8Array, onChild: (child: Child) => void)
   };
   while (scanner.next()) {
     const { token, start, depth } = scanner;
-    if (depth === 0 || (depth === 1 && (token === ':' || token === ','))) continue;
-    if (token === 'key' && depth === 1) {
+    // Of a child with children, the scanner reports no more than its brackets.
+    if (depth === 0 || token === ':' || token === ',') continue;
+    if (token === 'key') {
       child.name = scanner.text;
       continue;
     }
