@@ -97,7 +97,6 @@ export class JsonScanner {
       while (offset < length && isSpace(bytes[offset] as number)) offset++;
       if (offset >= length) {
         if (expected !== Next.end) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
-        this.start = this.end = offset;
         return false;
       }
       const start = offset++;
