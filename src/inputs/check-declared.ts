@@ -9,7 +9,7 @@ import { decodeString } from '../text/json/members.js';
 import { jsonTypeOf } from '../text/json/pointer.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { latin1 } from '../text/utf8.js';
-import { type ColumnHeader, exampleItem, exampleItems, type Item, itemStart } from './item.js';
+import { exampleItem, exampleItems, type Item, itemStart } from './item.js';
 
 /** A workflow whose parameters are declared. */
 export interface DeclaredWorkflow {
@@ -35,7 +35,8 @@ export interface GivenInput {
 export interface Columns {
   /** Where they are, for messages. */
   label: string;
-  headers: readonly ColumnHeader[];
+  /** Items without values. */
+  headers: readonly Item[];
 }
 
 /**
@@ -74,12 +75,12 @@ export function columnInputs(
   { label, headers }: Columns,
   { parameters }: DeclaredWorkflow,
 ): (readonly [name: string, GivenInput])[] {
-  return headers.map(({ text, name, separator, mediaType }) => {
+  return headers.map(({ raw, name, separator, mediaType }) => {
     // The type of JSON is unknown, and a text may be the data URI of a document.
     const isOpen = separator.endsWith(':=') || parameters.get(name)?.type === 'document';
     const ofText: InputKind | undefined = isOpen ? undefined : { type: 'string' };
     const kind = separator === '@' ? ({ type: 'document', mediaType } as const) : ofText;
-    return [name, text === '' ? { kind, label } : { kind, label: `${label}: ${text}`, isCell: true }];
+    return [name, raw === '' ? { kind, label } : { kind, label: `${label}: ${raw}`, isCell: true }];
   });
 }
 

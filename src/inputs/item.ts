@@ -140,26 +140,22 @@ export function escapeName(name: string): string {
   return name.replace(/[=:@\\]/g, '\\$&');
 }
 
-/** The header of a table's column: the name of an input, and the separator that its cells follow. */
-export interface ColumnHeader extends Pick<Item, 'name' | 'separator' | 'mediaType'> {
-  /** The header as the user wrote it. */
-  text: string;
-}
-
-/** Parses the header of a column; a name without a separator means `name=`. Throws InputError. */
-export function parseColumnHeader(text: string): ColumnHeader {
-  const parts = splitItem(text) ?? splitItem(`${text}=`);
-  if (!parts?.name) throw invalidItem(text, 'the column has no name');
-  const { name, separator } = parts;
-  const { value, mediaType } = splitMediaType({ ...parts, raw: text });
-  const start = text.slice(0, text.length - parts.value.length);
-  if (value !== '') throw invalidItem(text, `has text after "${separator}"; name the column ${start}`);
-  return { text, name, separator, mediaType };
+/**
+ * Parses the header of a column: an item without a value, which its cells have. A name without a separator means `name=`.
+ * Throws InputError.
+ */
+export function parseColumnHeader(raw: string): Item {
+  const parts = splitItem(raw) ?? splitItem(`${raw}=`);
+  if (!parts?.name) throw invalidItem(raw, 'the column has no name');
+  const header = splitMediaType({ ...parts, raw });
+  const start = raw.slice(0, raw.length - parts.value.length);
+  if (header.value === '') return header;
+  throw invalidItem(raw, `has text after "${header.separator}"; name the column ${start}`);
 }
 
 /** Returns the item of a cell, whose text is taken verbatim, whatever it contains. */
-export function itemOfCell({ name, separator, mediaType }: ColumnHeader, value: string): Item {
-  return { name, raw: escapeName(name) + separator + value, separator, value, mediaType };
+export function itemOfCell(header: Item, value: string): Item {
+  return { ...header, raw: escapeName(header.name) + header.separator + value, value };
 }
 
 /** An example of each type: the separator, and a value; that of a document may be chosen. */

@@ -1,7 +1,7 @@
 /** Reads rows from CSV; each header cell is an input's name with its separator. */
 import { BatchFileError, type InputError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
-import { type ColumnHeader, itemOfCell, parseColumnHeader } from '../inputs/item.js';
+import { type Item, itemOfCell, parseColumnHeader } from '../inputs/item.js';
 import { pluralize } from '../text/quantity.js';
 import { rowLabel } from '../text/row-label.js';
 import { digestOf, type Row, type TableFile } from './row.js';
@@ -52,7 +52,7 @@ async function countHeaderCells(file: CsvFile): Promise<number> {
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
 export async function* csvRows(file: CsvFile): AsyncGenerator<Row, void, void> {
   const { headers } = await csvColumns(file);
-  const headDigest = digestOf(headers.map(({ text }) => text));
+  const headDigest = digestOf(headers.map(({ raw }) => raw));
   const labelIndex = headers.findIndex(({ name }) => name === file.labelColumn);
   const records = recordsOf(file);
   // The header.
@@ -95,7 +95,7 @@ async function headerOf(file: CsvFile): Promise<CsvRecord> {
 
 function inputsOf(
   cells: readonly string[],
-  headers: readonly ColumnHeader[],
+  headers: readonly Item[],
   { paths, delimiter }: CsvFile,
 ): Row['inputs'] {
   if (cells.every((cell) => cell.trim() === '')) return { problem: 'has only empty cells' };

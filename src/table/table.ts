@@ -28,7 +28,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
     places: 'path',
     columns: async () => ({
       label: `--each ${name}`,
-      headers: [{ text: '', name, separator: '@' }],
+      headers: [{ raw: '', name, separator: '@', value: '' }],
     }),
     async *rows() {
       for (const [index, path] of files.entries()) {
@@ -68,7 +68,7 @@ export type WrittenCell = string | Uint8Array | undefined;
 /** Returns the cells of a file as they are written. Throws BatchFileError, and so do its rows. */
 export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const table = await tableOfFile(file);
-  const headers = (await table.columns())?.headers.map(({ text }) => text);
+  const headers = (await table.columns())?.headers.map(({ raw }) => raw);
   const names = new Set<string>(headers);
   for await (const { inputs } of headers ? [] : table.rows())
     for (const [name] of membersOf(inputs)) names.add(name);
