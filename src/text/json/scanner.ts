@@ -96,7 +96,7 @@ export class JsonScanner {
     for (;;) {
       while (offset < length && isSpace(bytes[offset] as number)) offset++;
       if (offset >= length) {
-        if (expected !== Next.end) throw new JsonSyntaxError(offset, 'not JSON: unexpected end');
+        if (expected !== Next.end) throw notJson(offset, 'unexpected end');
         return false;
       }
       const start = offset++;
@@ -182,8 +182,8 @@ function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
     while (offset + 4 <= length && isPlain(view.getInt32(offset, true))) offset += 4;
     const byte = bytes[offset];
     if (byte === QUOTE) return offset + 1;
-    if (byte === undefined) throw new JsonSyntaxError(start, 'not JSON: unterminated string');
-    if (byte < 0x20) throw new JsonSyntaxError(offset, 'not JSON: control character in a string');
+    if (byte === undefined) throw notJson(start, 'unterminated string');
+    if (byte < 0x20) throw notJson(offset, 'control character in a string');
     offset = byte === BACKSLASH ? endOfEscape(bytes, offset) : offset + 1;
   }
 }
@@ -193,7 +193,7 @@ function endOfEscape(bytes: Uint8Array, start: number): number {
   let end = start + 2;
   if (ESCAPES.includes(letter)) return end;
   while (letter === 0x75 && end < start + 6 && isHex(bytes[end])) end++;
-  if (end < start + 6) throw new JsonSyntaxError(start, 'not JSON: invalid escape in a string');
+  if (end < start + 6) throw notJson(start, 'invalid escape in a string');
   return end;
 }
 
@@ -217,10 +217,14 @@ function endOfNumber(bytes: Uint8Array, start: number): number {
 function endOfDigits(bytes: Uint8Array, start: number): number {
   let offset = start;
   while (isDigit(bytes[offset])) offset++;
-  if (offset === start) throw new JsonSyntaxError(start, 'not JSON: invalid number');
+  if (offset === start) throw notJson(start, 'invalid number');
   return offset;
 }
 
 function unexpected(expected: Next, offset: number): JsonSyntaxError {
-  return new JsonSyntaxError(offset, `not JSON: expected ${EXPECTED[expected]}`);
+  return notJson(offset, `expected ${EXPECTED[expected]}`);
+}
+
+function notJson(offset: number, problem: string): JsonSyntaxError {
+  return new JsonSyntaxError(offset, `not JSON: ${problem}`);
 }
