@@ -46,8 +46,9 @@ export interface Columns {
 export function checkDeclared(
   { workflow, parameters }: DeclaredWorkflow,
   inputs: ReadonlyMap<string, GivenInput>,
-  /** `subject` begins a message about a missing input. */
-  { subject, isComplete }: { subject: string; isComplete: boolean },
+  /** Begins a message about a missing input. */
+  subject: string,
+  isComplete: boolean,
 ): { problems: readonly string[]; notes: readonly string[] } {
   const kinds = new Map<string, InputKind | undefined>();
   for (const [name, { parts, kind }] of inputs)

@@ -229,7 +229,7 @@ function openResolver(
     isComplete: boolean,
     hints?: ReadonlyMap<string, string>,
   ): Promise<ResolvedInputs> => {
-    const checked = declared && checkDeclared(declared, given, { subject, isComplete });
+    const checked = declared && checkDeclared(declared, given, subject, isComplete);
     problems.push(...(checked?.problems ?? []));
     if (problems.length > 0) {
       await close();
