@@ -2,7 +2,7 @@
 
 import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { WfrError } from '../errors.js';
+import { NOTHING_CREATED, WfrError } from '../errors.js';
 import { fileId } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
@@ -10,7 +10,7 @@ import type { Source } from '../service/body.js';
 /** A document that changed while it was being sent. */
 export class FileChangedError extends WfrError {
   constructor(path: string) {
-    super('usage', [`${path} changed while being read; no run was created`], {
+    super('usage', [`${path} changed while being read; ${NOTHING_CREATED}`], {
       hints: ['Run the same command again once the file is complete.'],
       createdNothing: true,
       isTemporary: true,
@@ -25,7 +25,7 @@ export class FileReadError extends WfrError {
     const fix = isTemporary
       ? ', with more open files (ulimit -n) or a smaller --concurrency.'
       : ' once it can be read.';
-    const summary = `${path} cannot be read: ${describeSystemError(cause)}; no run was created`;
+    const summary = `${path} cannot be read: ${describeSystemError(cause)}; ${NOTHING_CREATED}`;
     super(isTemporary ? 'not-triggered' : 'usage', [summary], {
       hints: [`Run the same command again${fix}`],
       createdNothing: true,
