@@ -65,11 +65,9 @@ export function parseJsonFile(
     const { line, column } = lineAndColumn(bytes, offset);
     return `${path}:${line}:${column}: ${message}`;
   };
-  const failed = (offset: number, message: string): JsonFile => {
-    return { problems: [describe({ offset, message })], lineOf: () => 1 };
-  };
-  if (!isUtf8(bytes)) return failed(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
   try {
+    if (!isUtf8(bytes))
+      throw new JsonSyntaxError(findInvalidUtf8(bytes), 'not UTF-8; save the file as UTF-8');
     const { positions, duplicates } = findPositions(bytes);
     const value: unknown = JSON.parse(bytes.toString());
     const offsetOf = (path: JsonPath, part: keyof Position): number =>
@@ -82,7 +80,8 @@ export function parseJsonFile(
     return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    return failed(error.offset, describeSyntaxError(error, bytes));
+    const problem = { offset: error.offset, message: describeSyntaxError(error, bytes) };
+    return { problems: [describe(problem)], lineOf: () => 1 };
   }
 }
 
