@@ -201,8 +201,8 @@ function decode({ text, starts: outerStarts, ends: outerEnds }: View): View {
 function decodeEscape([all, json, percent, hex, decimal, entity, shell]: RegExpMatchArray): string {
   if (all.endsWith(CUT)) return CUT;
   const digits = json ?? percent ?? hex;
-  if (digits !== undefined) return String.fromCharCode(Number.parseInt(digits, 16));
-  if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+  const code = digits === undefined ? decimal : `0x${digits}`;
+  if (code !== undefined) return String.fromCharCode(Number(code));
   if (all.startsWith("'")) return (shell ?? "'").charAt(0);
   return ENTITIES[entity?.toLowerCase() ?? ''] ?? '';
 }
