@@ -8,7 +8,7 @@ export function stripByteOrderMark(bytes: Buffer): Buffer {
 /** Returns the offset of the first byte that is not UTF-8; `bytes` must contain one. */
 export function findInvalidUtf8(bytes: Buffer): number {
   const text = bytes.toString();
-  for (let index = text.indexOf('\uFFFD'); index >= 0; index = text.indexOf('\uFFFD', index + 1)) {
+  for (const { index } of text.matchAll(/\uFFFD/g)) {
     const offset = Buffer.byteLength(text.slice(0, index));
     // The file itself may contain a valid replacement character.
     if (bytes.readUIntBE(offset, Math.min(3, bytes.length - offset)) !== 0xefbfbd) return offset;
