@@ -59,7 +59,7 @@ export function checkDeclared(
     const label = given ? `${given.label}: ` : subject;
     const { message, mistyped } = mismatch;
     const fix = mistyped && given && describeFix(given, mistyped);
-    return label + message + (fix === undefined ? '' : `; ${fix}`);
+    return label + message + (fix ? `; ${fix}` : '');
   });
   const isMissing = mismatches.some(({ isMissing }) => isMissing);
   if (!isMissing) return { problems, notes: [] };

@@ -33,7 +33,7 @@ export interface Item {
 
 /** Returns the error of an item or a header that does not follow the grammar, which it quotes. */
 function invalidItem(raw: string, problem: string): InputError {
-  return new InputError(`${raw === '' ? '""' : raw}: ${problem}`);
+  return new InputError(`${raw || '""'}: ${problem}`);
 }
 
 /** What the media type of a document follows. */

@@ -139,8 +139,10 @@ async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<Cs
       } else if (isBreak || token === delimiter) {
         const isBlank = isBreak && state === 'start' && record.cells.length === 0;
         if (!isBlank) record.cells.push(cell);
-        if (isBreak && !isBlank) yield record;
-        if (isBreak) record = { line, cells: [] };
+        if (isBreak) {
+          if (!isBlank) yield record;
+          record = { line, cells: [] };
+        }
         cell = '';
         state = 'start';
       } else if (state === 'start' || state === 'text') {
