@@ -5,9 +5,8 @@ import mime from 'mime-types';
 /** Returns the media type for the extension of a file name, without parameters; undefined if it is unknown. */
 export function mediaTypeOf(path: string): string | undefined {
   const extension = extname(path).toLowerCase();
-  // mime.lookup takes a file that is called just `pdf` for an extension, and a project for a patch of a video's manifest.
-  if (extension === '') return undefined;
-  return extension === '.mpp' ? 'application/vnd.ms-project' : mime.lookup(path) || undefined;
+  // mime.lookup would take a file that is called just `pdf` for an extension, and takes a project for a video's manifest.
+  return extension === '.mpp' ? 'application/vnd.ms-project' : mime.lookup(extension) || undefined;
 }
 
 /** The usual extension where mime-types prefers another, or does not know the media type. */
