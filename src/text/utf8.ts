@@ -2,7 +2,7 @@
 
 /** Returns the bytes without the byte order mark that some programs put before UTF-8 text. */
 export function stripByteOrderMark(bytes: Buffer): Buffer {
-  return bytes.length >= 3 && bytes.readUIntBE(0, 3) === 0xefbbbf ? bytes.subarray(3) : bytes;
+  return bytes.toString('utf8', 0, 3) === '\uFEFF' ? bytes.subarray(3) : bytes;
 }
 
 /** Returns the offset of the first byte that is not UTF-8; `bytes` must contain one. */
