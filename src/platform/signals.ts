@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { InterruptedError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import type { Context } from './context.js';
-import { untilAborted } from './until-aborted.js';
+import { createQueue, untilAborted } from './until-aborted.js';
 
 /**
  * After a second signal, how long files are waited for, and then how long the command has for its messages (ms): on a file
@@ -81,15 +81,12 @@ export function openStdoutQueue(
   { stdout, secrets }: Pick<Context, 'stdout' | 'secrets'>,
   interruption: Interruption,
 ) {
-  let last: Promise<void> = Promise.resolve();
+  const inTurn = createQueue();
   /** Writes all chunks before those of any later call. Throws OutputError or InterruptedError. */
-  const write = (chunks: Iterable<string | Uint8Array>): Promise<void> => {
-    const written = last.then(async () => {
+  const write = (chunks: Iterable<string | Uint8Array>) =>
+    inTurn(async () => {
       for (const chunk of chunks) await interruption.raceWithSignal(stdout.write(chunk));
     });
-    last = written.catch(() => {});
-    return written;
-  };
   /** Writes text for people, without secrets; data is written as the service sent it. */
   const writeSummary = (text: string) => write([secrets.mask(text)]);
   return { write, writeSummary };

@@ -5,6 +5,16 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   return () => signal.removeEventListener('abort', action);
 }
 
+/** Returns a function that does one work after the other, and settles like each; one that fails does not keep others back. */
+export function createQueue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  };
+}
+
 /** Settles like the promise, or rejects with the signal's reason as soon as it aborts. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   promise.catch(() => {});

@@ -3,7 +3,7 @@
  * When the service limits the rate (429, or 503 with Retry-After), the rate is halved, then rises slowly again.
  */
 import type { Clock } from '../platform/context.js';
-import { untilAborted } from '../platform/until-aborted.js';
+import { createQueue, untilAborted } from '../platform/until-aborted.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
 
 /** The rate never falls below this share of the normal rate, so that a batch still ends. */
@@ -28,8 +28,7 @@ export function createRateLimiter(limit: number, clock: Clock) {
   let lastRise = 0;
   let sent = 0;
   const countedSince = clock.monotonic();
-  /** Settles when the last request in the queue has had its turn. */
-  let last: Promise<void> = Promise.resolve();
+  const inTurn = createQueue();
   /** Wakes the first request in the queue, which sleeps while all others wait for it. */
   let wake = new AbortController();
   /** Aborts with the reason why no further request is sent. */
@@ -43,8 +42,7 @@ export function createRateLimiter(limit: number, clock: Clock) {
 
     /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
     async acquire(signal: AbortSignal): Promise<void> {
-      const turn = last.then(() => waitForTurn(signal));
-      last = turn.catch(() => {});
+      const turn = inTurn(() => waitForTurn(signal));
       await untilAborted(turn, signal).catch((error) => {
         wake.abort();
         throw error;

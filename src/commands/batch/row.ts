@@ -9,6 +9,7 @@ import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, exitOfError, type Failure, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { OutputError } from '../../platform/system-error.js';
+import { createQueue } from '../../platform/until-aborted.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
@@ -70,7 +71,7 @@ export function rowRunner(
   const baseUrl = service.baseUrl.href;
   /** The spelling of the workflow's field that the service has accepted. */
   let field: Trigger['field'] = triggerSettings.field;
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createQueue();
   const counts = {
     /** How many rows that were never sent may still be sent. */
     left: plan.limit,
@@ -138,7 +139,7 @@ export function rowRunner(
   /** With a limit one row after another, so that the first valid ones are sent; undefined for those after them. */
   function resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
     if (counts.left === Number.POSITIVE_INFINITY) return resolve(row);
-    const resolving = turn.then(async () => {
+    return inTurn(async () => {
       if (counts.left === 0) {
         counts.unsent++;
         return undefined;
@@ -147,8 +148,6 @@ export function rowRunner(
       counts.left--;
       return resolved;
     });
-    turn = resolving.catch(() => {});
-    return resolving;
   }
 
   /** Throws FileChangedError also if the row is no longer what was recorded; its documents are verified again at the end. */

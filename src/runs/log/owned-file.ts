@@ -10,7 +10,7 @@ import { BatchFileError } from '../../errors.js';
 import { fileId, lstatOf, readFromStart } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
-import { untilAborted } from '../../platform/until-aborted.js';
+import { createQueue, untilAborted } from '../../platform/until-aborted.js';
 import { encodeEvent } from './events.js';
 import { acquireLock, appendAtOnce, HEARTBEAT, type LockOptions, readOwnership } from './lock.js';
 
@@ -59,7 +59,7 @@ function keepOwned(
   setMaxListeners(0, failed);
   /** Identifies the lines of this owner. */
   const { token } = owner;
-  let lastOperation: Promise<void> = Promise.resolve();
+  const inTurn = createQueue();
   /** What is appended next, and the operation that does it, unless that has begun. */
   const queue: Uint8Array[] = [];
   let appending: Promise<void> | undefined;
@@ -115,12 +115,10 @@ function keepOwned(
   }
 
   function enqueue(work: () => Promise<void>): Promise<void> {
-    const done = lastOperation.then(async () => {
+    return inTurn(async () => {
       failed.throwIfAborted();
       await unlessGivenUp(work()).catch(fail);
     });
-    lastOperation = done.catch(() => {});
-    return done;
   }
 
   /** After a failure the file may end in an incomplete line or belong to another process: nothing more is written. */
