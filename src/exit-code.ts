@@ -63,9 +63,9 @@ export const ERROR_CODES = {
   'still-running': [ExitCode.stillRunning, 'running'],
   mixed: [ExitCode.mixed, 'unreachable'],
   interrupted: ['signal', 'interrupted'],
-  'no-such-value': [ExitCode.noSuchValue, 'noValue'],
-  'output-not-written': [ExitCode.outputNotWritten, 'notWritten'],
-  internal: [ExitCode.internalError, 'internal'],
+  'no-such-value': [ExitCode.noSuchValue, 'no value'],
+  'output-not-written': [ExitCode.outputNotWritten, 'not written'],
+  internal: [ExitCode.internalError, 'internal error'],
 } as const satisfies Record<string, readonly [ExitCode | 'signal', state: string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -16,8 +16,6 @@ export type Tone = 'good' | 'open' | 'doubt' | 'bad';
 type EndState = Lowercase<TerminalStatus>;
 
 interface StateFacts {
-  /** What users see, where it is not the name of the state. */
-  word?: string;
   exit: ExitCode;
   /** By default `doubt`. */
   tone?: Tone;
@@ -32,7 +30,7 @@ const STATE_TABLE = {
   /** The service answered no; nothing was created. */
   rejected: { exit: ExitCode.rejected },
   /** The service rejected the access token. */
-  unauthorized: { word: 'rejected', exit: ExitCode.unauthorized },
+  unauthorized: { exit: ExitCode.unauthorized },
   /** The row or the command is wrong; nothing was sent. */
   invalid: { exit: ExitCode.usage },
   /** The row may be a changed one that was sent before; it is not sent without a flag. */
@@ -50,19 +48,19 @@ const STATE_TABLE = {
   waiting: { exit: ExitCode.stillRunning },
   /** No longer in the table; how it ended touches nothing. */
   gone: { exit: ExitCode.ok, tone: 'open' },
-  noValue: { word: 'no value', exit: ExitCode.noSuchValue },
-  notWritten: { word: 'not written', exit: ExitCode.outputNotWritten },
+  'no value': { exit: ExitCode.noSuchValue },
+  'not written': { exit: ExitCode.outputNotWritten },
   interrupted: { exit: ExitCode.internalError },
-  internal: { word: 'internal error', exit: ExitCode.internalError },
+  'internal error': { exit: ExitCode.internalError },
 } as const satisfies Record<string, StateFacts>;
 
 export type State = keyof typeof STATE_TABLE;
 
 export const STATES: Readonly<Record<State, StateFacts>> = STATE_TABLE;
 
-/** Returns the word that users see for a state. */
+/** Returns the word that users see for a state: its name, but for a token that was rejected. */
 export function wordOf(state: State): string {
-  return STATES[state].word ?? state;
+  return state === 'unauthorized' ? 'rejected' : state;
 }
 
 /** Every word, in the order in which they are listed, with its tone. */

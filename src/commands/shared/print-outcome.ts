@@ -48,7 +48,7 @@ export function endWith(runs: readonly Outcome[], plan: ResumePlan): CommandOutc
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   if (ids.length === 0 || !isCopyable(ids.join(''))) return { runs };
   const { interval, maxInterval, timeout, color, quiet, verbose, report, header = [], tokenFile } = flags;
-  const hasNoValue = runs.some(({ state }) => state === 'noValue');
+  const hasNoValue = runs.some(({ state }) => state === 'no value');
   const others = toArgs({
     output: format === 'text' ? undefined : format,
     get: hasNoValue ? undefined : pointer?.text,
