@@ -3,7 +3,8 @@
 import { type ErrorResponse, InterruptedError, NOTHING_CREATED, throwAsUnsent, WfrError } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { onAbort } from '../platform/until-aborted.js';
-import { formatUtc, listFirst } from '../text/quantity.js';
+import { formatDuration, formatUtc, listFirst } from '../text/quantity.js';
+import { sanitize } from '../text/sanitize.js';
 import { createTriggerBody, type Input, type TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import {
@@ -11,6 +12,7 @@ import {
   NetworkError,
   NotTriggeredError,
   type RunEvidence,
+  statusCommand,
   UnreadableResponseError,
   unknownOutcome,
 } from './errors.js';
@@ -113,7 +115,8 @@ export async function createRun(
         const [id] = evidence.ids;
         if (id === undefined) return;
         log.candidate(id);
-        events.candidate(id);
+        const look = `to look for the run: ${statusCommand(id)}`;
+        events.notice(`The response names the run ${sanitize(id)}, and has not ended; ${look}`);
       },
     };
     const send = (headers: Record<string, string>) =>
@@ -246,7 +249,8 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
     const { received } = interruption;
     if (body.sendState !== 'complete' || received === undefined) return abort();
     const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
-    events.awaitingId(ms, received);
+    const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
+    events.notice(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
     cancel = clock.after(ms, abort);
   };
   const stopListening = [onAbort(signal, onSignal), onAbort(second, abort)];

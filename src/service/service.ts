@@ -1,8 +1,8 @@
 /** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
 
-import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
-import { formatIso, parseTime } from '../text/quantity.js';
+import { formatBytes, formatDuration, formatIso, parseTime } from '../text/quantity.js';
+import { sanitize } from '../text/sanitize.js';
 import { parseUrl } from '../text/url.js';
 import type { NetworkError, PollFailure, SendState } from './errors.js';
 import { HttpError, type HttpErrorInfo } from './http-error.js';
@@ -23,20 +23,17 @@ export interface Credentials {
 
 /** Progress of requests, for logging. Times are in milliseconds. */
 export interface ServiceEvents {
-  /** A trigger is sent with a body, any other request has none. */
-  request(url: string, bodyBytes: number | undefined): void;
-  response(status: number, durationMs: number, requestId: string | undefined): void;
+  /** What is sent and received. */
+  debug(text: string): void;
   /** What is wrong with a response that can be used, or what the service announced: said once. */
   warn(text: string): void;
+  /** What happens to a trigger that was sent and has no response yet: said once. */
+  notice(text: string): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number, hasDocuments: boolean): void;
   /** The whole trigger has been sent; its response has not arrived. */
   sent(): void;
-  /** The response names an id and has not ended. */
-  candidate(id: string): void;
-  /** A signal came after the trigger was sent; wfr waits up to `ms` for the response. */
-  awaitingId(ms: number, signal: SignalName): void;
 }
 
 /** Decides when a request of a batch may be sent. */
@@ -87,7 +84,8 @@ export async function sendRequest(
 ) {
   const { gate, events, credentials, clock } = service;
   await gate?.acquire(signal);
-  events.request(url.href, 'runId' in request ? undefined : request.length);
+  const what = 'runId' in request ? `GET ${url}` : `POST ${url} (${formatBytes(request.length)})`;
+  events.debug(`> ${what}`);
   const token = await credentials.token(signal);
   const response = await send({
     ...service.headers,
@@ -99,7 +97,8 @@ export async function sendRequest(
   const { status, headers, durationMs, isRepaired } = response;
   const retryAfter = parseRetryAfter(headers, clock.now());
   const requestId = requestIdOf(response, url.pathname);
-  events.response(status, durationMs, requestId);
+  const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
+  events.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
   const announcement = deprecationOf(headers);
   if (announcement !== '') events.warn(`the service announces that this interface ${announcement}`);
   if (isRepaired) events.warn('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');

@@ -2,11 +2,11 @@
 
 import type { Facts, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type NetworkError, statusCommand } from '../service/errors.js';
+import type { NetworkError } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
-import { formatBytes, formatDuration, formatIso, listFirst } from '../text/quantity.js';
+import { formatDuration, formatIso, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { errorText } from './errors/print-error.js';
@@ -136,6 +136,11 @@ export async function openReporter(
       if (isNew(text)) warn(text);
     },
 
+    /** Prints a line like `block` the first time it is given. */
+    blockOnce(line: string): void {
+      if (isNew(line)) block([line]);
+    },
+
     /** Prints an error, of several runs the first time that one of them has it; unless errors are data. */
     error(facts: Facts, isOneOfSeveral = false): void {
       if (!showsErrors) return;
@@ -225,14 +230,9 @@ const LARGE_BODY = 1024 * 1024;
 /** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
   return {
-    request(url, bodyBytes) {
-      reporter.debug(bodyBytes === undefined ? `> GET ${url}` : `> POST ${url} (${formatBytes(bodyBytes)})`);
-    },
-    response(status, durationMs, requestId) {
-      const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
-      reporter.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
-    },
+    debug: reporter.debug,
     warn: reporter.warnOnce,
+    notice: reporter.blockOnce,
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       // A lost connection has a limit of its own.
@@ -245,15 +245,6 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     sent() {
       reporter.runs?.waiting('Sent; waiting for the response');
-    },
-    candidate(id) {
-      reporter.block([
-        `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${statusCommand(id)}`,
-      ]);
-    },
-    awaitingId(ms, signal) {
-      const exit = `${signal === 'SIGINT' ? 'Ctrl-C' : signal} again exits at once`;
-      reporter.block([`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`]);
     },
   };
 }

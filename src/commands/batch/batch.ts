@@ -227,16 +227,8 @@ function nextCommand(args: readonly string[], { header, input, results }: BatchF
 function withGate(gate: Gate, session: Session): Session {
   const { service, reporter } = session;
   const { events } = service;
-  let isAwaitingIds = false;
-  const quietEvents: typeof events = {
-    ...events,
-    retrying: reporter.verbose ? events.retrying : () => {},
-    awaitingId(ms, signal) {
-      if (!isAwaitingIds) events.awaitingId(ms, signal);
-      isAwaitingIds = true;
-    },
-  };
-  return { ...session, service: { ...service, events: quietEvents, gate } };
+  const retrying = reporter.verbose ? events.retrying : () => {};
+  return { ...session, service: { ...service, events: { ...events, retrying }, gate } };
 }
 
 /** Opens where the rows are recorded: a file that can be resumed, or stdout. */
