@@ -32,32 +32,33 @@ interface Group<Member> extends ReasonGroup<Member> {
   first: [Member, ...Member[]];
 }
 
-/** Reasons that are added one at a time, so that they need not be in memory together. */
-export class ReasonGroups<Member> {
-  readonly #groups = new Map<string, Group<Member>>();
+/**
+ * Returns groups without reasons, which are added one at a time, so that they need not be in memory together. `maxFirst`: how
+ * many members each group lists.
+ */
+export function createReasonGroups<Member>(maxFirst = 4) {
+  const groups = new Map<string, Group<Member>>();
+  return {
+    add,
 
-  /** `maxFirst`: how many members each group lists. */
-  constructor(private readonly maxFirst = 4) {}
+    /** Returns the groups, the largest first. */
+    bySize: (): ReasonGroup<Member>[] => [...groups.values()].sort((a, b) => b.count - a.count),
+  };
 
   /** Counts so many members, of which one is given, and returns their group, which others may join. */
-  add(reason: Reason, member: Member, members = 1): ReasonGroup<Member> {
+  function add(reason: Reason, member: Member, members = 1): ReasonGroup<Member> {
     const { outcome, step, message } = reason;
     const pieces = piecesOf(message);
     const key = JSON.stringify([outcome, step, pieces.filter((_, index) => index % 2 === 0)]);
-    const id = this.#groups.size;
-    const known = this.#groups.get(key);
-    if (!known && id >= MAX_GROUPS && reason !== OTHERS) return this.add(OTHERS, member, members);
+    const id = groups.size;
+    const known = groups.get(key);
+    if (!known && id >= MAX_GROUPS && reason !== OTHERS) return add(OTHERS, member, members);
     const group = known ?? { id, outcome, step, pieces, count: 0, first: [member] };
-    this.#groups.set(key, group);
+    groups.set(key, group);
     group.pieces = group.pieces.map((piece, index) => (piece === pieces[index] ? piece : DIFFERENCE));
     group.count += members;
-    if (known && group.first.length < this.maxFirst) group.first.push(member);
+    if (known && group.first.length < maxFirst) group.first.push(member);
     return group;
-  }
-
-  /** Returns the groups, the largest first. */
-  bySize(): ReasonGroup<Member>[] {
-    return [...this.#groups.values()].sort((a, b) => b.count - a.count);
   }
 }
 

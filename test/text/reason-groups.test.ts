@@ -1,11 +1,11 @@
 /** Grouping the reasons of failures, shared by the HTML report and the summaries of batches. */
 import { describe, expect, test } from 'vitest';
-import { ReasonGroups, withoutLabel } from '../../src/text/reason-groups.js';
+import { createReasonGroups, withoutLabel } from '../../src/text/reason-groups.js';
 import { startTimer } from '../helpers/elapsed.js';
 
 /** Returns the messages of the groups, the largest first. */
 function groupMessages(...messages: string[]): string[] {
-  const groups = new ReasonGroups<string>();
+  const groups = createReasonGroups<string>();
   for (const message of messages) groups.add({ outcome: 'failed', step: 'Read', message }, message);
   return groups.bySize().map(({ pieces }) => pieces.join(''));
 }
@@ -37,7 +37,7 @@ describe('reason groups', () => {
   });
 
   test('reason groups: the largest is first, with its first members and its id', () => {
-    const groups = new ReasonGroups<number>();
+    const groups = createReasonGroups<number>();
     const ids = [1, 2, 3, 4, 5, 6].map(
       (row) =>
         groups.add({ outcome: 'failed', step: row === 1 ? 'Read' : 'Sort', message: `row ${row}` }, row).id,
@@ -56,7 +56,7 @@ describe('reason groups', () => {
   });
 
   test('reason groups: reasons beyond the limit are counted together', () => {
-    const groups = new ReasonGroups<string>();
+    const groups = createReasonGroups<string>();
     const messages = Array.from({ length: 1_002 }, (_, index) => String.fromCodePoint(0x4e00 + index));
     for (const message of ['a', ...messages, 'a', 'a', 'a'])
       groups.add({ outcome: 'failed', step: '', message }, message);

@@ -5,7 +5,7 @@ import type { CommandResult } from '../../outcome/error-data.js';
 import { commonTable } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatElapsed, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
-import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
+import { createReasonGroups, type ReasonGroup } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
 import { Markup, markup } from '../markup.js';
@@ -27,7 +27,7 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
   const entries = runs.map((run, index) => toEntry(run, index, table));
   const counts = countOutcomes(entries);
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
-  const failures = new ReasonGroups<Entry>(MAX_LINKS);
+  const failures = createReasonGroups<Entry>(MAX_LINKS);
   const groupIds = entries.map((entry) => {
     const { succeeded, outcome, step, message } = entry;
     return succeeded ? undefined : failures.add({ outcome: outcome.label, step, message }, entry).id;

@@ -1,7 +1,7 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
 import { failureMessage } from '../../outcome/outcome.js';
-import { piecesOf, type ReasonGroup, ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { createReasonGroups, piecesOf, type ReasonGroup, withoutLabel } from '../../text/reason-groups.js';
 import { ROW_LABEL } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
@@ -45,7 +45,7 @@ export function createRowStates() {
   const lines = createPagedArray<number>();
   /** The pieces of the messages of invalid rows, which no service writes. */
   const messages = new Map<number, readonly string[]>();
-  const groups = new ReasonGroups<number>();
+  const groups = createReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
   const counts = new Map<RowState, number>();

@@ -22,7 +22,7 @@ import {
   parseTime,
   pluralize,
 } from '../../text/quantity.js';
-import { ReasonGroups } from '../../text/reason-groups.js';
+import { createReasonGroups } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { wrapLines } from '../../text/wrap.js';
@@ -257,7 +257,7 @@ export function showBatch(
 ) {
   const began = clock.monotonic();
   /** The label and the message of the first row of each. */
-  const problems = new ReasonGroups<readonly [label: string, message: string]>(1);
+  const problems = createReasonGroups<readonly [label: string, message: string]>(1);
   /** How many rows run at once: a wave, as they may also end at once. */
   let wave = 1;
   /** How many runs had ended when the end was last estimated. */
