@@ -85,13 +85,13 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     withheld,
   } = findTokenLocations(sources);
   const warnings = withheld === undefined ? [] : [withheld];
-  if (location === undefined) {
+  if (!location) {
     const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
     const token = async () => undefined;
     return { token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
-  if (ignored !== undefined && location.source.kind === 'profile')
+  if (ignored && location.source.kind === 'profile')
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
   const name = formatTokenSource(location);
   if (location.kind === 'command') {

@@ -58,7 +58,7 @@ export function findDeclaredWorkflow(
   if (checkParameters === false) return undefined;
   const named = namedWorkflows(profile);
   const [id] = idsIn(workflow);
-  const declared = named.filter((one) => one.parameters !== undefined && one.id.toLowerCase() === id);
+  const declared = named.filter((one) => one.parameters && one.id.toLowerCase() === id);
   // Two names of one id may be for two versions of it.
   const only = declared.length === 1 ? declared[0] : undefined;
   const { parameters } = named.find(({ name }) => name === workflow) ?? only ?? {};

@@ -73,7 +73,7 @@ export async function mkdirp(path: string, mode?: number): Promise<void> {
 export function throwForFolder(path: string) {
   return async (error: unknown): Promise<never> => {
     const folder = dirname(path);
-    if (errorCode(error) !== 'ENOENT' || (await statOf(folder)) !== undefined) throw error;
+    if (errorCode(error) !== 'ENOENT' || (await statOf(folder))) throw error;
     throw new Error(`the folder ${folder} does not exist (ENOENT)`);
   };
 }

@@ -115,7 +115,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   function onResponse({ run: next, retryAfter = 0 }: RunResponse) {
     const previous = run;
     const now = awake.elapsed();
-    const hasChanged = previous === undefined || Buffer.compare(previous.json, next.json) !== 0;
+    const hasChanged = !previous || Buffer.compare(previous.json, next.json) !== 0;
     if (previous?.status !== next.status) statusSince = now;
     run = next;
     failingSince = undefined;

@@ -83,7 +83,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       if (received) {
         // It may contain the id of a run.
         const { fault, details, cause } = failure;
-        const isBroken = decoded !== undefined && failure !== error;
+        const isBroken = decoded && failure !== error;
         throw new NetworkError(isBroken ? 'truncated' : fault, { ...details, received }, { cause });
       }
       // undici says nothing of the alert that ended a connection.

@@ -137,7 +137,7 @@ export function createBatchRun(tools: BatchTools) {
     const lines = [...(table?.notes ?? [])];
     const { why, hints = [] } = gate.stopReason ?? {};
     // What stops the batch at its last row keeps no row from being sent.
-    const hasUnsent = table === undefined || rows.known < table.total || rows.count('waiting') > 0;
+    const hasUnsent = !table || rows.known < table.total || rows.count('waiting') > 0;
     if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
     lines.push(...hints, ...runner.advice);
     // Once a run exists, the inputs of all rows must stay as they are.

@@ -336,7 +336,7 @@ function tokenSetting(sources: ServiceSources): EffectiveSetting {
     value: describeLocation(one, context),
     source: one.source.name,
   }));
-  const isProblem = location === undefined ? needsToken(sources) : isAbsent(location, context);
+  const isProblem = location ? isAbsent(location, context) : needsToken(sources);
   return { name: 'token', values, whyUnset, isProblem };
 }
 

@@ -245,7 +245,7 @@ function formatRuns(
 }
 
 /** Returns whether a record is that of a single run of which it is unknown whether it exists. */
-const isUnknownRun = ({ rows, owner }: PastRun) => rows !== undefined && owner === undefined;
+const isUnknownRun = (run: PastRun) => isBatch(run) && !run.owner;
 
 /** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
 function rowsText(run: PastRun, shorten: (id: string) => string): string {

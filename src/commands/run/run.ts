@@ -84,11 +84,11 @@ async function watch(
   const lost = once && lostRun(once.file.name, id);
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
-  const isRecorded = !wasTriggered && run !== undefined;
+  const isRecorded = !wasTriggered && run;
   // Last: a file system that hangs must not keep back the result.
   if (once && !isRecorded) {
     const { state, late } = outcome;
-    if (received !== undefined) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
+    if (received) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
     if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);
   }
   const runs = [{ ...outcome, ...plan.subject, id }];

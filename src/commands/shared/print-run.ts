@@ -45,7 +45,7 @@ export async function printTable<One extends Outcome>(
   outcomes: readonly One[],
   { stdout, layout, service, reporter, context }: Session,
 ): Promise<readonly One[]> {
-  if (outcomes.every(({ run }) => run === undefined)) return outcomes;
+  if (outcomes.every(({ run }) => !run)) return outcomes;
   const rows = listed.map((one, index) => {
     const { run, error, durationMs } = outcomes[index] ?? {};
     return { ...one, run, error, durationMs, isDone: true };

@@ -88,7 +88,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
-  const isContinued = isOpen && !isLimited && command !== undefined;
+  const isContinued = isOpen && !isLimited && command;
   const again = `run ${same} ${isLimited ? 'without --limit' : `again${change}`}`;
   /** Returns the words of some of the states that rows have. */
   const words = (isIncluded: (state: RowState) => boolean) =>

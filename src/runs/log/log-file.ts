@@ -31,7 +31,7 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
     const log = createLog(file, clock, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
-      else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
+      else if (!header) throw new BatchFileError(`${name}: has rows before its "batch" line`);
       log.apply(event, event.time);
     });
     return { log, header };
@@ -112,8 +112,7 @@ export async function openResultsFile(
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = haveNoRuns(log.rows.counts());
-    const differences =
-      recorded === undefined ? [] : differencesOf(recorded, header, recorded.inputs, header.inputs);
+    const differences = recorded ? differencesOf(recorded, header, recorded.inputs, header.inputs) : [];
     const isOther = differences.length > 0 && (!isOpen || recorded?.shard !== header.shard);
     const owner =
       recorded?.salt === undefined
@@ -121,7 +120,7 @@ export async function openResultsFile(
         : 'a command with --once';
     const fix = 'correct that, or use another file with --results, which sends all rows again';
     if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; ${fix}`);
-    if (recorded !== undefined && differences.length === 0) return log;
+    if (recorded && differences.length === 0) return log;
     // What the service has rejected was something else.
     for (const [row, state] of releasesRejected ? log.rows.entries() : [])
       if (state === 'rejected') log.record({ event: 'released', row });

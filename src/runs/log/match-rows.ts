@@ -189,7 +189,7 @@ export function matchRows(
   function holdRows(): void {
     const isNew = (at: number) => keys.get(numberAt(at)) === undefined && !unreadable.has(at);
     const gone = new Set(goneRows());
-    const hasPlaces = places !== undefined && (completed === undefined || completed.places === places);
+    const hasPlaces = places !== undefined && (!completed || completed.places === places);
     const placesOfGone = new Set([...gone].map(placesAtCompleted.get));
     const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
     const heldKeys = new Set(recordedAsHeld.map(keys.get));

@@ -29,7 +29,7 @@ export function createOnceFile(
 ): Promise<void> {
   const create = async () => {
     const resolved = await resolveTrusted(path, context.uid);
-    if ((await lstatOf(path)) !== undefined) return;
+    if (await lstatOf(path)) return;
     const salt = randomBytes(16).toString('hex');
     const events = [onceHeader(target, salt), { event: 'table', rows: 1 } as const];
     const hidden = await createHidden(resolved, context, 0o600);

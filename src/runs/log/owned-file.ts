@@ -33,7 +33,7 @@ const OPEN_EXISTING = constants.O_RDWR | constants.O_APPEND;
 /** Opens or creates the file, and locks it. Throws JournalInUseError if another process owns it, and the system's error. */
 export async function openOwnedFile(options: OwnedFileOptions) {
   const { path, uid, mustExist } = options;
-  const isNew = (await lstatOf(path)) === undefined;
+  const isNew = !(await lstatOf(path));
   const handle = await openTrusted(path, mustExist ? OPEN_EXISTING : 'a+', 0o600, uid);
   try {
     const stats = await handle.stat({ bigint: true });

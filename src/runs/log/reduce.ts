@@ -152,7 +152,7 @@ const LOST = 'the service no longer knows the run (404)';
 /** Returns why a row is in its state, other than by the end of its run. */
 export function errorOf({ state, error }: KnownOfRow): RecordedError | undefined {
   if (state === 'lost') return { code: 'unreachable', reason: LOST, status: 404 };
-  if (error !== undefined || state !== 'unknown') return error;
+  if (error || state !== 'unknown') return error;
   return { code: 'unknown-outcome', reason: NO_RESPONSE };
 }
 

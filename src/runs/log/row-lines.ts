@@ -99,7 +99,7 @@ export function openLines(file: ResultsFile) {
     /** Returns the event of a row in the line at an offset. Throws BatchFileError, and the system's error. */
     read(row: number, start: number): ReadEvent & RowEvent {
       const event = decodeLine(readLine(start), start);
-      if (event === undefined || !isRowEvent(event) || event.row !== row) throw changed();
+      if (!event || !isRowEvent(event) || event.row !== row) throw changed();
       return event;
     },
 

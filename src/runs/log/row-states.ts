@@ -158,7 +158,7 @@ export function createRowStates() {
 
   /** Returns whether no event has changed the state of a row. */
   function isNew(row: number): boolean {
-    return standings.get(row) === undefined;
+    return !standings.get(row);
   }
 
   /** Returns whether a row that was begun is not in the table any more. */
@@ -233,7 +233,7 @@ export function createRowStates() {
   function setStanding(row: number, { now, before, settled }: Standing<Known>): void {
     if (isNew(row)) known++;
     else changeCount(row, -1);
-    const isAlone = before === undefined && settled === undefined;
+    const isAlone = !before && !settled;
     standings.set(row, isAlone ? share(now) : { now, before, settled });
     changeCount(row, 1);
   }

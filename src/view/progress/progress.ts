@@ -270,7 +270,7 @@ export function showBatch(
     const done = ended.reduce((sum, [, count]) => sum + count, 0);
     const elapsed = now - began;
     // The first of many that run at once say nothing of how long each takes; nor does a service that takes no requests.
-    const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait !== undefined;
+    const isUnclear = elapsed < 2_000 || paced < Math.max(2, running) || wait;
     wave = Math.max(wave, running);
     // While a wave is waited for, the pace seems slower than it is. The first wave says little.
     if (paced - estimated >= wave) {
