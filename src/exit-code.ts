@@ -81,7 +81,7 @@ export function toExitCode(exit: Exit): number {
  */
 export function exitOfSeveral(exits: readonly Exit[]): Exit {
   const signal = exits.find((exit) => typeof exit === 'string');
-  if (signal !== undefined) return signal;
+  if (signal) return signal;
   const precedence = [
     ExitCode.internalError,
     ExitCode.outputNotWritten,

@@ -19,11 +19,10 @@ type Headers = Readonly<Record<string, string>>;
  * or the spellings of the workflow's field.
  */
 export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): void {
-  if (!(IDEMPOTENCY_KEY in headers) || (field !== undefined && field !== 'auto')) return;
-  const problem =
-    field === undefined
-      ? 'cannot be used in a batch: all rows would have the same key'
-      : 'requires --workflow-id-field: with auto, one key may have two bodies';
+  if (!(IDEMPOTENCY_KEY in headers) || (field && field !== 'auto')) return;
+  const problem = field
+    ? 'requires --workflow-id-field: with auto, one key may have two bodies'
+    : 'cannot be used in a batch: all rows would have the same key';
   throw new UsageError(`the header Idempotency-Key ${problem}`);
 }
 

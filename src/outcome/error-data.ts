@@ -204,7 +204,7 @@ function codeOfExit(exitCode: number): ErrorCode | undefined {
 /** Returns the code that all rows have that decide the exit code; undefined if they have several. */
 function codeOfReasons(reasons: RowsEnding['reasons'], exitCode: number): ErrorCode | undefined {
   const codes = new Set(
-    reasons.flatMap(({ code }) => (code !== undefined && ERROR_CODES[code][0] === exitCode ? code : [])),
+    reasons.flatMap(({ code }) => (code && ERROR_CODES[code][0] === exitCode ? code : [])),
   );
   return codes.size === 1 ? [...codes][0] : undefined;
 }

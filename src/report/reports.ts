@@ -52,7 +52,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
   const name = `--report ${raw}`;
   const usageError = (problem: string) => new UsageError(`${name}: ${problem}`);
   const format = FILE_FORMATS.find((one) => one === kind);
-  if (format === undefined || !path) throw usageError(`use ${REPORT_CHOICES}`);
+  if (!format || !path) throw usageError(`use ${REPORT_CHOICES}`);
   if (path === '-') throw usageError('use a file: stdout has the result');
   const { write, close } = await openDestination(path, context).catch(throwAsUsageError(name));
   return { name, write: (result) => write(context.secrets.maskChunks(RENDERERS[format](result))), close };

@@ -187,7 +187,7 @@ export async function createRun(
     try {
       return { run: await sendUntilDecided(variant), variant, variantsTried };
     } catch (error) {
-      if (next === undefined || !(error instanceof HttpError) || !blamesField(error)) throw error;
+      if (!next || !(error instanceof HttpError) || !blamesField(error)) throw error;
       log.refused(error, false);
       return tryVariants([next, ...others], variantsTried + 1);
     }
@@ -247,7 +247,7 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
   const abort = () => controller.abort(signal.reason);
   const onSignal = () => {
     const { received } = interruption;
-    if (body.sendState !== 'complete' || received === undefined) return abort();
+    if (body.sendState !== 'complete' || !received) return abort();
     const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
     const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
     events.notice(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);

@@ -127,7 +127,7 @@ export function createBatchRun(tools: BatchTools) {
     const { received } = interruption;
     const failures = [failure, files?.failure].filter((error) => error !== undefined);
     const all = [...rowExits, ...failures.map((error) => exitOfError(factsOf(error)))];
-    return received === undefined ? all : [...all, received];
+    return received ? [...all, received] : all;
   }
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
@@ -143,7 +143,7 @@ export function createBatchRun(tools: BatchTools) {
     // Once a run exists, the inputs of all rows must stay as they are.
     if (runner.counts.lacksInput && haveNoRuns(rows.counts()))
       lines.push('For an input of all rows, add -i name=text or -i name@file.');
-    if (interruption.received !== undefined) lines.push(`Interrupted.${continued}`);
+    if (interruption.received) lines.push(`Interrupted.${continued}`);
     else if (running > 0 && rowExits.has(ExitCode.stillRunning))
       lines.push(`Stopped by --timeout.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);

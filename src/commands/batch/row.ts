@@ -186,7 +186,7 @@ export function rowRunner(
     if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
     else if (error) {
       // A signal that stopped the watching says nothing about the run.
-      if (error.signal === undefined) log.rows.setReason(number, recordedError(error, secrets));
+      if (!error.signal) log.rows.setReason(number, recordedError(error, secrets));
     } else if (hasEnded(run)) {
       // Before it is recorded: a command that continues leaves ended rows alone.
       // Another row may have taken the place and the name of one that is gone.

@@ -52,7 +52,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
     const found = triggerOnce(plan, once, session);
     known = await found.catch((error) => throwAsUnsent(error, 'nothing was sent'));
   }
-  return plan.detached && interruption.received === undefined
+  return plan.detached && !interruption.received
     ? detach(known, plan, session)
     : watch(known, progress, plan, session);
 }

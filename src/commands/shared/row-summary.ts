@@ -204,7 +204,7 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   for (const [row, state] of runCount === 0 ? [] : rows.entries()) {
     if (runs.length === MAX_LISTED_RUNS) break;
     const code = rows.code(row) ?? STATES[state].code;
-    if (code === undefined || state === 'gone') continue;
+    if (!code || state === 'gone') continue;
     // The id of a row that was sent again is not that of the request without a response.
     const hasRun = state === 'running' || state === 'failed' || state === 'lost';
     runs.push({ row, label: rows.label(row), id: (hasRun && rows.id(row)) || null, code });
