@@ -15,7 +15,6 @@ import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { inFolder, shellCommand } from '../../text/shell-quote.js';
-import { comparableId } from '../../text/url.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
@@ -234,12 +233,7 @@ function withGate(gate: Gate, session: Session): Session {
 /** Opens where the rows are recorded: a file that can be resumed, or stdout. */
 async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
   const { clock, stdout } = session.context;
-  const { workflowId, settings, shard, defaults, adoptions, retryFailed, results: file } = plan;
-  const target = {
-    workflow: comparableId(workflowId),
-    baseUrl: settings.baseUrl.href,
-    shard: `${shard.index}/${shard.count}`,
-  };
+  const { target, defaults, adoptions, retryFailed, results: file } = plan;
   if (file) {
     const isUndecided = adoptions.length + retryFailed.length === 0;
     const opening = openResultsFile(ownedFileOptions(file, session), target, defaults, isUndecided);

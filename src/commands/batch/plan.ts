@@ -95,13 +95,18 @@ export async function planBatch(
     source: () => openTable({ patterns, files }, flags, context, interruption.signal),
     ...sessionSteps(sources),
   });
-  const { workflowId, defaults, shard } = checked;
+  const { workflowId, defaults, shard, settings } = checked;
+  const target = {
+    workflow: comparableId(workflowId),
+    baseUrl: settings.baseUrl.href,
+    shard: `${shard.index}/${shard.count}`,
+  };
   const validateFiles = async () => {
-    assertOneBody(checked.settings.headers);
-    const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
+    assertOneBody(settings.headers);
+    const name = workflowNames(profile)(workflowId) ?? target.workflow.slice(0, 8);
     const isRecorded = !flags.check || flags.results !== undefined;
     const results = isRecorded
-      ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
+      ? await chooseResults(flags, { files, patterns, workflowName: name, target }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
     if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
@@ -116,6 +121,7 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
+    target,
     concurrency,
     declared,
     patterns,

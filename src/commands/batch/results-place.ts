@@ -1,12 +1,13 @@
 /** Where the rows of a batch are recorded: the file of --results, or by default one beside the table or the files. */
-import { basename, dirname } from 'node:path';
+import { promises } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../errors.js';
 import { commonFolder } from '../../output-documents/row-files.js';
 import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isFile, resolvePath, shownPath } from '../../platform/files.js';
-import { mayBeLog } from '../../runs/log/events.js';
-import { readStart } from '../../runs/log/log-file.js';
+import { mayBeLog, type ReadEvent } from '../../runs/log/events.js';
+import { type BatchTarget, differencesOf, readEvents, readStart } from '../../runs/log/log-file.js';
 import { isInCi } from '../../view/presentation.js';
 
 /** A results file. */
@@ -27,15 +28,16 @@ interface NamedRows {
   /** The files of --each, and the same before patterns were expanded. */
   files: readonly string[];
   patterns: readonly string[];
-  /** The configured name, or the start of the id. */
-  workflow: string;
-  shard: { index: number; count: number };
+  /** The configured name of the workflow, or the start of the id. */
+  workflowName: string;
+  /** What the file would be for. */
+  target: BatchTarget;
 }
 
 /** Returns the results file; undefined for stdout. Throws UsageError where there is none by default. */
 export async function chooseResults(
   { results, rows }: PlaceFlags,
-  { files, patterns, workflow, shard: { index, count } }: NamedRows,
+  { files, patterns, workflowName, target }: NamedRows,
   context: Context,
 ): Promise<ResultsPlace | undefined> {
   const { cwd, env } = context;
@@ -46,16 +48,39 @@ export async function chooseResults(
   if (rows === '-') throw requiresResults('the table is standard input');
   if (rows !== undefined && !(await isFile(absolute(rows))))
     throw requiresResults(`${rows} is not a regular file`);
-  const part = count === 1 ? '' : `.${index}-of-${count}`;
-  const suffix = `.${toSafeName(workflow) || 'workflow'}${part}.results.jsonl`;
-  if (rows !== undefined) return { path: absolute(rows + suffix), name: rows + suffix, isDefault: true };
-  const folder = commonFolder(foldersOfPatterns(patterns).map(absolute));
-  if (basename(folder) === '') throw requiresResults(`the files have no folder in common but ${folder}`);
-  const path = folder + suffix;
-  const other = (await isFile(path)) ? undefined : await findOther(files.map(absolute), suffix);
+  const part = target.shard === '1/1' ? '' : `.${target.shard.replace('/', '-of-')}`;
+  const suffix = `.${toSafeName(workflowName) || 'workflow'}${part}.results.jsonl`;
+  const base = absolute(rows ?? commonFolder(foldersOfPatterns(patterns).map(absolute)));
+  if (basename(base) === '') throw requiresResults(`the files have no folder in common but ${base}`);
+  const path = base + suffix;
+  const known = (await isFile(path)) ? path : await findRenamed(base, `${part}.results.jsonl`, target);
+  const other = known === undefined ? await findOther(files.map(absolute), suffix) : undefined;
   if (other !== undefined)
     throw requiresResults(`${shownPath(other, cwd)} may have recorded some of these files`);
-  return { path, name: shownPath(path, cwd), isDefault: true };
+  const chosen = known ?? path;
+  return { path: chosen, name: shownPath(chosen, cwd), isDefault: true };
+}
+
+/** Returns the file of the same rows, workflow and service with another name of the workflow: that may be configured later. */
+async function findRenamed(base: string, ending: string, target: BatchTarget): Promise<string | undefined> {
+  const folder = dirname(base);
+  const start = `${basename(base)}.`;
+  for (const name of await promises.readdir(folder).catch(() => [])) {
+    // Other rows have a longer name, such as scans.old.
+    const isOne =
+      name.startsWith(start) &&
+      name.endsWith(ending) &&
+      !name.slice(start.length, -ending.length).includes('.');
+    const path = join(folder, name);
+    let isSame = false;
+    const onEvent = (event: ReadEvent) => {
+      if (event.event === 'batch') isSame = differencesOf(event, target).length === 0;
+    };
+    // What cannot be read is no file of this batch.
+    if (isOne) await readEvents(path, name, onEvent).catch(() => {});
+    if (isSame) return path;
+  }
+  return undefined;
 }
 
 /** Returns why a batch without --results cannot be continued. */

@@ -92,7 +92,7 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
 }
 
 /** What the file of a batch is for. */
-type BatchTarget = Pick<Header, 'workflow' | 'baseUrl' | 'shard'>;
+export type BatchTarget = Pick<Header, 'workflow' | 'baseUrl' | 'shard'>;
 
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,

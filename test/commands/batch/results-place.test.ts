@@ -1,5 +1,5 @@
 /** `wfr batch` without --results: the file beside the table or the files, and where there is none. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { numberedRows, readEvents, startBatchService } from '../../helpers/batch.js';
@@ -75,18 +75,40 @@ describe('batch without --results: a table', () => {
     expect(same.stderr).toContain('rows.jsonl.invoices.results.jsonl;');
     expect(triggered).toHaveLength(4);
     expect((await batch('invoices', '--shard', '1/2')).exitCode).toBe(0);
-    const other = await wfr(['batch', INVOICE, '--rows', 'rows.jsonl', ...RATE], { cwd });
-    expect(other.stderr).toContain(`rows.jsonl.${INVOICE.slice(0, 8)}.results.jsonl;`);
-    expect(
-      readdirSync(cwd)
-        .filter((name) => name.includes('results'))
-        .sort(),
-    ).toEqual([
-      `rows.jsonl.${INVOICE.slice(0, 8)}.results.jsonl`,
+    expect(readdirSync(cwd).filter((name) => name.includes('results'))).toEqual([
       'rows.jsonl.invoices.1-of-2.results.jsonl',
       'rows.jsonl.invoices.results.jsonl',
     ]);
   });
+
+  test.each([
+    ['in/rows.jsonl', ['--rows', 'in/rows.jsonl']],
+    ['in', ['--each', 'n', 'in/a.pdf']],
+  ])(
+    'batch: the file beside %s is continued where the workflow has another name now, as its rows, workflow and service are the same',
+    async (start, rows) => {
+      const { wfr, baseUrl, triggered } = await startBatchService();
+      const config = { defaultProfile: 'p', profiles: { p: { baseUrl, workflows: { invoices: INVOICE } } } };
+      const cwd = folderWith({
+        'in/rows.jsonl': '{"n":1}\n',
+        'in/a.pdf': 'x',
+        'wfr.json': JSON.stringify(config),
+      });
+      const batch = (env: Record<string, string>) => wfr(['batch', INVOICE, ...rows, ...RATE], { cwd, env });
+      const named = { WFR_CONFIG: join(cwd, 'wfr.json') };
+      const unnamed = `${start}.5b1f0c3e.results.jsonl`;
+      expect((await batch({})).stderr).toContain(`file: ${unnamed}; `);
+      expect((await batch(named)).stderr).toContain(`file: ${unnamed}; `);
+      expect(triggered).toHaveLength(1);
+      // The file of other rows.
+      renameSync(join(cwd, unnamed), join(cwd, `${start}.old.5b1f0c3e.results.jsonl`));
+      expect((await batch(named)).stderr).toContain(`file: ${start}.invoices.results.jsonl; `);
+      expect(triggered).toHaveLength(2);
+      expect((await batch({})).stderr).toContain(`file: ${start}.invoices.results.jsonl; `);
+      expect(triggered).toHaveLength(2);
+      expect((await batch({ WFR_BASE_URL: `${baseUrl}/other` })).stderr).toContain(`file: ${unnamed}; `);
+    },
+  );
 
   test('batch: --report and the next command use the default file', async () => {
     const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
