@@ -49,7 +49,7 @@ export interface PastRun {
 }
 
 /** Returns whether a record is that of a batch, or of a run of which it is unknown whether it exists. */
-export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => rows !== undefined;
+export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => Boolean(rows);
 
 /** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
 export function continuation({ command }: PastRun, context: Context) {

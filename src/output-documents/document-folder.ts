@@ -137,7 +137,7 @@ function findDocuments(json: Uint8Array, limit: number) {
       // Millions of other strings must not be decoded.
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(scanner.text);
-      if (uri === undefined) continue;
+      if (!uri) continue;
       if (uri === 'invalid') found.invalid++;
       else if (found.documents.length === limit) found.omitted++;
       else {

@@ -140,7 +140,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   function onPollFailure(failure: PollFailure): number | undefined {
     const now = awake.elapsed();
     const { status, retryAfter = 0 } = failure instanceof HttpError ? failure.info : {};
-    const isSeen = run !== undefined;
+    const isSeen = Boolean(run);
     // A status that blames the request (400, 404, a redirect), which is unexpected for a run that exists.
     const isUnexpected = status !== undefined && !failure.facts.isTemporary;
     failingSince ??= now;

@@ -43,8 +43,8 @@ export function interceptHead(socket: Socket, onReceived = () => {}) {
     if (chunk !== null) bytes = Buffer.concat([bytes, chunk]);
     onReceived();
     const passed = chunk === null ? bytes : take();
-    isPassed = passed !== undefined;
-    const wantsMore = passed === undefined || passed.length === 0 || push(passed);
+    isPassed = Boolean(passed);
+    const wantsMore = !passed || passed.length === 0 || push(passed);
     return chunk === null ? push(null) : wantsMore;
   };
 

@@ -203,7 +203,7 @@ export function createBatchRun(tools: BatchTools) {
   }
 
   function isStopped(): boolean {
-    return failure !== undefined || gate.stopReason !== undefined || interruption.received !== undefined;
+    return failure !== undefined || Boolean(gate.stopReason) || Boolean(interruption.received);
   }
 }
 

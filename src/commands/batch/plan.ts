@@ -117,7 +117,7 @@ export async function planBatch(
     throw error;
   });
   const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
-  const texts = await describeTexts(defaults, context.cwd, declared !== undefined);
+  const texts = await describeTexts(defaults, context.cwd, Boolean(declared));
   return {
     ...checked,
     ...source,

@@ -197,7 +197,7 @@ async function input(cursor: Cursor, context: Context): Promise<readonly Candida
   const { separator, value = '' } = splitItem(text) ?? {};
   if (separator?.startsWith('@'))
     return [{ paths: 'files', start: text.slice(0, text.length - value.length) }];
-  if (separator !== undefined) return [];
+  if (separator) return [];
   const given = [...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name);
   const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.includes(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));

@@ -73,7 +73,7 @@ export function endWith(runs: readonly Outcome[], plan: ResumePlan): CommandOutc
 export function canResume(outcome: Outcome): boolean {
   const { state, error, run } = outcome;
   if (exitOf(outcome) === ExitCode.ok || state === 'lost' || error?.code === 'no-such-run') return false;
-  return error !== undefined || !hasEnded(run);
+  return Boolean(error) || !hasEnded(run);
 }
 
 /** Prints how the watching of a run ended, which took `watchedMs`, and, if it is the only one, how to continue. */

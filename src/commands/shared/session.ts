@@ -125,7 +125,7 @@ export async function runCommand(
       workflowName: one.workflowId && plan?.settings.workflowNameOf(one.workflowId),
     }));
     const { subjects = [], triggersAgain = false } = plan ?? {};
-    const mayHaveSent = session !== undefined && subjects.some(({ id }) => id === undefined);
+    const mayHaveSent = Boolean(session) && subjects.some(({ id }) => id === undefined);
     const describe = (finalExit: Exit, failures: readonly Facts[]) => {
       if (finalExit === ExitCode.ok) return undefined;
       const ending = { ...ended, runs, exit: finalExit, failures, triggersAgain, mayHaveSent };

@@ -80,7 +80,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       clock,
       signal: options.signal ?? interruption.signal,
       ...wait,
-      isRateLimited: service.gate !== undefined,
+      isRateLimited: Boolean(service.gate),
       exists,
       accepted: known,
       onFailedPoll: (failure, delay, tries) =>
