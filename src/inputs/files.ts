@@ -154,9 +154,7 @@ async function openFile(
     const isTyped = within === undefined;
     const meant = isTyped && isMissingFile(error) && (await findSimilarFile(absolute));
     const isFolder = isTyped && errorCode(error) === 'EISDIR';
-    const other = isFolder
-      ? `; for a run for each file: wfr batch --each <parameter> ${path}`
-      : describeBase(base, context);
+    const other = isFolder ? '; wfr batch --each takes folders' : describeBase(base, context);
     const hint = meant ? `; did you mean ${join(dirname(path), meant)}?` : other;
     throw toFileError(path, error, path, hint);
   }

@@ -30,7 +30,11 @@ const FAST = '--interval 20ms';
 describe('run: files that cannot be read', () => {
   test.for<[string, string, string]>([
     ['a missing document', 'x@missing.pdf', 'missing.pdf: no such file (ENOENT)'],
-    ['a document that is a folder', 'x@folder;type=a/b', 'folder: it is a folder (EISDIR)'],
+    [
+      'a document that is a folder',
+      'x@folder;type=a/b',
+      'folder: it is a folder (EISDIR); wfr batch --each takes folders',
+    ],
     ['a circular symbolic link', 'x@circle.pdf', 'circle.pdf: too many symbolic links encountered (ELOOP)'],
     ['a dangling symbolic link', 'x@dangling.pdf', 'dangling.pdf: no such file (ENOENT)'],
     [
@@ -38,7 +42,11 @@ describe('run: files that cannot be read', () => {
       'x@file.pdf/x.pdf',
       'file.pdf/x.pdf: a part of the path is not a folder (ENOTDIR)',
     ],
-    ['a text that is a folder', 'x@=folder', 'folder: it is a folder (EISDIR)'],
+    [
+      'a text that is a folder',
+      'x@=folder',
+      'folder: it is a folder (EISDIR); wfr batch --each takes folders',
+    ],
     ['a file name that is too long', `x@${'n'.repeat(300)}.pdf`, 'name too long (ENAMETOOLONG)'],
   ])(
     'run: %s exits 2 with the path and the reason, before any connection (fault 50)',

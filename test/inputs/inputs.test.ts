@@ -504,10 +504,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       'x@folder.pdf/other.pdg',
       'x@folder.pdf/other.pdg: no such file (ENOENT); did you mean folder.pdf/other.pdf?\n',
     ],
-    [
-      'x@folder.pdf',
-      'x@folder.pdf: it is a folder (EISDIR); for a run for each file: wfr batch --each <parameter> folder.pdf',
-    ],
+    ['x@folder.pdf', 'x@folder.pdf: it is a folder (EISDIR); wfr batch --each takes folders'],
     ['x@file.unknownext', "add ';type=type/subtype', in a table to the column's name, in JSON"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype'],
     ['x@file.unknownext;type=a/b;c', '"a/b;c" is not a media type'],

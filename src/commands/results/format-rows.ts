@@ -155,7 +155,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         (header, index): Column<readonly string[]> => ({
           header,
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
-          ...(index === outcome && { paint: ({ [index]: word = '' }) => wordPaint(word, page.style) }),
+          paint({ [outcome]: word = '' }) {
+            if (index === outcome) return wordPaint(word, page.style);
+            // A reason is no value.
+            return index > outcome && word !== 'finished' ? page.style.dim : (text) => text;
+          },
           isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
           // The first column usually names the row.
           isOptional: index > 1 && index < outcome,

@@ -275,6 +275,8 @@ function summaryOf(
     command: isLimited ? undefined : command,
     same,
     isLimited,
+    // What has taken the place of a row with a run is held.
+    mayHaveChanged: rows.count('gone') > 0 && (total ?? 0) > rows.known,
     results,
     areCounted,
   });

@@ -277,6 +277,11 @@ describe('results --rows', () => {
         '4     Smith, "Inc."\\nLtd.        -5  b   failed    no total\n' +
         '6     never                       1  c   waiting\n',
     );
+    const { stdout } = await runCli(['--color', 'always', 'results', 'out.jsonl', '--rows', 't.csv'], {
+      cwd,
+    });
+    expect(stdout).toContain('\u001b[2mno total\u001b[22m');
+    expect(stdout).not.toContain('[2m{"total"');
     const narrow = await show(40, '--get', '/total');
     expect(narrow.stderr).toMatch(/warning: no room for amount:=, id;\s+-o\s+csv has all\n/);
     // The first column usually names the row.
@@ -339,7 +344,9 @@ describe('results --rows', () => {
       exitCode: 8,
       stderr: expect.stringMatching(/^3 rows: 3 waiting; 2 gone \(changed or removed\)\n/),
     });
-    expect(changed.stderr).toContain('To continue, run the wfr batch command again.');
+    expect(changed.stderr).toContain(
+      'To continue, run the wfr batch command again.\nTo run changed rows, too, add --send-changed to the wfr batch command.\n',
+    );
   });
 
   test('results --rows: of equal rows, each line that has not changed is its own row, also where one has not been sent', async () => {
