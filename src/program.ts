@@ -105,8 +105,8 @@ function createProgram(
     const { load } = entry;
     if (load)
       command.action(async () => {
-        const run = await load();
-        onEnd(await run(command.args, rawFlags<never>(command), context, program));
+        const { execute } = await load();
+        onEnd(await execute(command.args, rawFlags<never>(command), context, program));
       });
     for (const part of entry.parts ?? []) add(command, part);
     const { help } = entry;

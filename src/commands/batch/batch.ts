@@ -30,7 +30,7 @@ import { NO_RUN, validateDecisions } from './unknown-rows.js';
 const MAX_PROBLEMS = 10_000;
 
 /** Runs the command. */
-export function batch(
+export function execute(
   [workflow = '', ...paths]: readonly string[],
   flags: BatchFlags,
   context: Context,

@@ -57,7 +57,7 @@ Examples (invoice is a configured name):
       'messages',
     );
   },
-  load: async () => (await import('./batch.js')).batch,
+  load: () => import('./batch.js'),
 };
 
 /**

@@ -57,7 +57,7 @@ interface Cursor {
  * before the path. Errors are ignored: a message would garble the line that is being typed. The commands that the words name
  * must have been defined in the program.
  */
-export async function complete(
+export async function execute(
   [shell, ...words]: readonly string[],
   _flags: object,
   context: Context,

@@ -17,7 +17,7 @@ Examples, with the startup file of each shell:
   define(command) {
     command.argument('<shell>', 'your shell: bash, zsh, fish or powershell');
   },
-  load: async () => (await import('./complete.js')).printScript,
+  load: async () => ({ execute: (await import('./complete.js')).printScript }),
 };
 
 /** `wfr __complete <shell> -- <word...>`: the last word is the one under the cursor. */
@@ -28,5 +28,5 @@ export const COMPLETE: CommandEntry = {
   define(command) {
     command.argument('[shell]').argument('[word...]').allowUnknownOption();
   },
-  load: async () => (await import('./complete.js')).complete,
+  load: () => import('./complete.js'),
 };

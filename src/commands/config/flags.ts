@@ -72,7 +72,7 @@ function part(
     define,
     async load() {
       const { config } = await import('./config.js');
-      return (_args, flags, context) => config(name, flags, context);
+      return { execute: (_args, flags, context) => config(name, flags, context) };
     },
   };
 }

@@ -10,5 +10,5 @@ export const HELP: CommandEntry = {
       .option('--json', 'print all commands, flags, variables and codes as JSON')
       .option('--skill', 'print instructions for agents, in the format of skills');
   },
-  load: async () => (await import('./help.js')).help,
+  load: () => import('./help.js'),
 };

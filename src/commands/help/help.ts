@@ -15,7 +15,7 @@ export interface HelpFlags {
 }
 
 /** Prints what `words` name: a command, a topic, or without any the program. Throws UsageError for anything else. */
-export async function help(
+export async function execute(
   words: readonly string[],
   flags: HelpFlags,
   context: Context,

@@ -22,5 +22,5 @@ Examples:
       .addOption(common('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name'));
     addFlags(command, 'output', 'profile', 'messages');
   },
-  load: async () => (await import('./history.js')).history,
+  load: () => import('./history.js'),
 };

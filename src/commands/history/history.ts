@@ -45,7 +45,7 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
 type ListedRun = PastRun & { workflowName: string | undefined; page: string | undefined };
 
 /** Runs the command. Throws UsageError and OutputError. */
-export async function history(
+export async function execute(
   _args: readonly string[],
   flags: HistoryFlags,
   context: Context,

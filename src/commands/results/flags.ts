@@ -33,5 +33,5 @@ Examples:
       .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
     addFlags(command, 'saveOutputs', 'saveDocuments', 'report');
   },
-  load: async () => (await import('./results.js')).results,
+  load: () => import('./results.js'),
 };

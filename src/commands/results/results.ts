@@ -51,7 +51,7 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, P
 }
 
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
-export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
+export function execute(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async ({ reports, interruption }) => {
     const named = await Promise.all(patterns.map((text) => resultsFileOf(text, context)));
     const names = [...new Set(await expandPatterns(named, context))];

@@ -48,5 +48,5 @@ Examples (invoice is a configured name):
       .option('--retry-failed', 'trigger a FAILED or lost run again');
     addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages');
   },
-  load: async () => (await import('./run.js')).run,
+  load: () => import('./run.js'),
 };

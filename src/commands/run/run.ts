@@ -17,7 +17,7 @@ import { recordEnd, triggerOnce } from './once.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
 /** Runs the command. */
-export function run(
+export function execute(
   [workflow = '', ...items]: readonly string[],
   flags: RunFlags,
   context: Context,

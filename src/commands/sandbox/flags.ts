@@ -28,5 +28,5 @@ Examples:
       .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
       .passThroughOptions();
   },
-  load: async () => (await import('./sandbox.js')).sandbox,
+  load: () => import('./sandbox.js'),
 };

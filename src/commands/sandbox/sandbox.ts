@@ -48,7 +48,7 @@ const MAX_EXAMPLES = 2;
 type Settings = Readonly<Record<'WFR_BASE_URL' | 'WFR_TOKEN', string>>;
 
 /** Lists the workflows, serves until a signal, or runs a command against the sandbox. */
-export async function sandbox(
+export async function execute(
   command: readonly string[],
   flags: SandboxFlags,
   context: Context,

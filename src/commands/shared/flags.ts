@@ -187,7 +187,7 @@ export interface CommandEntry {
   /** Adds its arguments and flags. */
   define(command: Command): void;
   /** Imports what runs the command with its arguments and flags; `program` has all commands. */
-  load?(): Promise<
-    (args: readonly string[], flags: never, context: Context, program: Command) => Promise<Exit>
-  >;
+  load?(): Promise<{
+    execute(args: readonly string[], flags: never, context: Context, program: Command): Promise<Exit>;
+  }>;
 }

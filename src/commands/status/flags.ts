@@ -15,5 +15,5 @@ Examples:
       .addOption(common('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running'));
     addFlags(command, 'output', 'get', 'service', 'messages');
   },
-  load: async () => (await import('./status.js')).status,
+  load: () => import('./status.js'),
 };

@@ -30,7 +30,7 @@ export interface StatusFlags extends ShowFlags {
 type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>> & Pick<ResumePlan, 'shorten'>;
 
 /** Runs the command. */
-export function status(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
+export function execute(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const plan = await planRuns(rawIds, { flags, profile, context });

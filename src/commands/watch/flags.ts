@@ -26,5 +26,5 @@ Examples:
       'messages',
     );
   },
-  load: async () => (await import('./watch.js')).watch,
+  load: () => import('./watch.js'),
 };

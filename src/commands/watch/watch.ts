@@ -20,7 +20,7 @@ import { type WatchOutcome, watchAndShow } from '../shared/watch-run.js';
 type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
 
 /** Runs the command. */
-export function watch(rawIds: readonly string[], flags: ShowFlags, context: Context): Promise<Exit> {
+export function execute(rawIds: readonly string[], flags: ShowFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async (resources) => {
     const plan = await planWatch(rawIds, flags, resources.reports, context);
     return watchAll(plan, await resources.openSession(plan));
