@@ -2,7 +2,6 @@
 import { constants, createWriteStream, openSync, promises, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
@@ -35,7 +34,7 @@ export async function openDestination(name: string, context: Context): Promise<D
   if (openDirectly)
     return {
       async write(chunks) {
-        await pipeline(Readable.from(chunks), openDirectly());
+        await pipeline(chunks, openDirectly());
       },
       async close() {},
     };
