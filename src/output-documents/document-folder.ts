@@ -68,7 +68,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
       const file = entries.find((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
       if (!file) return;
       throw new UsageError(
-        `--save-documents ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
+        `${flag} ${folder}: has files that documents could replace, such as ${file.name}; use another folder, or --force`,
       );
     },
 
@@ -81,7 +81,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
       const same = folderOf(ids.length === 1 ? nameOf(id) : '');
       const isBlocked = ids.some((blocked) => conflicts.includes(blocked));
       const target = isBlocked ? join(same, createFileNames().forRun(id)) : same;
-      return ['--save-documents', target, ...(force ? ['--force'] : [])];
+      return [flag, target, ...(force ? ['--force'] : [])];
     },
 
     /**
