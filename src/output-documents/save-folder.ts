@@ -154,7 +154,8 @@ export function createFileNames() {
   return {
     /** Returns a file name made from the path of a document in the output, such as `pages-0-image.png`. */
     forDocument(jsonPath: JsonPath, mediaType: string): string {
-      const extension = `.${safeExtensionOf(mediaType)}`;
+      const usual = extensionOf(mediaType) ?? '';
+      const extension = HARMLESS.includes(usual) ? `.${usual}` : '.bin';
       const name = toSafeName(jsonPath.join('-'));
       const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
       return take(stem || 'document', extension);
@@ -163,11 +164,6 @@ export function createFileNames() {
     /** Returns the name of the folder or file of a run. */
     forRun: (id: string): string => take(toSafeName(id) || 'run', ''),
   };
-}
-
-function safeExtensionOf(mediaType: string): string {
-  const extension = extensionOf(mediaType) ?? '';
-  return HARMLESS.includes(extension) ? extension : 'bin';
 }
 
 /** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */
