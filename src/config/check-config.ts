@@ -52,13 +52,12 @@ function checkDefaultProfile(file: unknown): JsonProblem[] {
 function checkProfile(value: unknown, path: JsonPath): JsonProblem[] {
   const profile = asObject(value);
   const problems: JsonProblem[] = [];
-  const has = (name: string) => Object.hasOwn(profile, name);
   for (const [name, { requires = [], excludes }] of Object.entries<Setting>(SETTINGS)) {
-    if (!has(name)) continue;
+    if (!(name in profile)) continue;
     const report = (problem: string) => problems.push(aboutName([...path, name], `"${name}" ${problem}`));
-    const missing = requires.find((one) => !has(one));
+    const missing = requires.find((one) => !(one in profile));
     if (missing !== undefined) report(`requires "${missing}" in the same profile`);
-    else if (excludes && has(excludes)) report(`and "${excludes}" cannot be used together`);
+    else if (excludes && excludes in profile) report(`and "${excludes}" cannot be used together`);
   }
   const { baseUrl, allowHttp } = profile;
   if (typeof baseUrl !== 'string') return problems;
