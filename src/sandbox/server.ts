@@ -218,8 +218,17 @@ function startRun(
   const started = clock.monotonic();
   const createdAt = formatIso(clock.now());
   const stateOfRun = () => {
-    const run = (status: string, stepsCompleted: number, ended: object = { output: null }) => {
-      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted, ...ended };
+    const run = (status: string, stepsCompleted: number, ended = {}) => {
+      return {
+        id,
+        versionName,
+        status,
+        createdAt,
+        steps: steps.length,
+        stepsCompleted,
+        output: null,
+        ...ended,
+      };
     };
     let rest = (clock.monotonic() - started) / slow - PENDING_TIME;
     if (rest < 0) return run('PENDING', 0);
@@ -227,7 +236,7 @@ function startRun(
       rest -= duration;
       if (rest < 0) return run('RUNNING', index);
       if (name === failure?.step)
-        return run('FAILED', index, { output: null, error: { message: failure.message, step: name } });
+        return run('FAILED', index, { error: { message: failure.message, step: name } });
     }
     return run('FINISHED', steps.length, { output });
   };
