@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
-import { checkInputs, type InputKind, kindOfString, parseDataUriHead } from '../parameters/declaration.js';
+import { checkInputs, type InputKind, kindOfString } from '../parameters/declaration.js';
 import { typeOf } from '../text/json/check-schema.js';
 import { isObject } from '../text/json/json-file.js';
 import { formatIso } from '../text/quantity.js';
@@ -178,7 +178,8 @@ function findWorkflow(fields: Record<string, unknown>, workflows: readonly Workf
 
 /** Returns the inputs and their members, by placeholder. Throws Rejection naming every input that does not match. */
 function readValues(inputs: Record<string, unknown>, { parameters, versionName }: Workflow): InputValues {
-  const kinds = new Map(Object.entries(inputs).map(([name, value]) => [name, kindOf(value)]));
+  const entries = Object.entries(inputs);
+  const kinds = new Map(entries.map(([name, value]) => [name, kindOf(value)]));
   const mismatches = parameters ? checkInputs(parameters, kinds) : [];
   if (mismatches.length > 0) {
     // What is missing or unknown, the message names.
@@ -188,10 +189,12 @@ function readValues(inputs: Record<string, unknown>, { parameters, versionName }
     const message = `The inputs do not match the Start Node: ${problems.join('\n')}`;
     throw new Rejection(422, message, ` ${versionName}`);
   }
-  const values = new Map(Object.entries(inputs));
-  for (const [name, value] of Object.entries(inputs)) {
-    const isDocument = kinds.get(name)?.type === 'document';
-    const members = isDocument ? describeDocument(String(value)) : typeof value === 'object' ? value : {};
+  const values = new Map(entries);
+  for (const [name, value] of entries) {
+    const kind = kinds.get(name);
+    const isDocument = kind?.type === 'document';
+    const object = typeof value === 'object' ? value : {};
+    const members = isDocument ? { mediaType: kind.mediaType, ...describeContent(String(value)) } : object;
     for (const [member, part] of Object.entries(members ?? {})) values.set(`${name}.${member}`, part);
   }
   return values;
@@ -201,11 +204,10 @@ function kindOf(value: unknown): InputKind {
   return typeof value === 'string' ? kindOfString(value) : { type: typeOf(value) };
 }
 
-/** Returns the members of a data URI that outputs can have. */
-function describeDocument(uri: string): object {
-  const { length = 0, mediaType } = parseDataUriHead(uri) ?? {};
-  const bytes = Buffer.from(uri.slice(length), 'base64');
-  return { mediaType, bytes: bytes.length, sha256: hash('sha256', bytes) };
+/** Returns what outputs can have of the content of a data URI. */
+function describeContent(uri: string): object {
+  const bytes = Buffer.from(uri.slice(uri.indexOf(',') + 1), 'base64');
+  return { bytes: bytes.length, sha256: hash('sha256', bytes) };
 }
 
 /** Starts a run, whose state follows from the elapsed time, and returns it. */
