@@ -48,23 +48,22 @@ export function resolveSetting(name: SettingName, sources: ServiceSources): RawS
 export function settingValues(name: SettingName | 'tokenFile', sources: ServiceSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
-  const values: { value: string | boolean | undefined; source: Source }[] = [
-    { value: flags[name], source: { kind: 'flag', name: flag } },
-    { value: context.env[variable] || undefined, source: { kind: 'variable', name: variable } },
-  ];
+  const values: RawSetting[] = [];
+  const add = (value: string | boolean | undefined, source: Source) => {
+    if (value !== undefined) values.push({ text: String(value), source });
+  };
+  add(flags[name], { kind: 'flag', name: flag });
+  add(context.env[variable] || undefined, { kind: 'variable', name: variable });
   const isBound = requires.includes('baseUrl');
   if (profile && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
     const { settings, path, sourceOf } = profile;
     const inProfile = settings[name];
     const isPath = inProfile !== undefined && name.endsWith('File');
     // It is relative to the config file.
-    const value = isPath ? resolvePath(String(inProfile), context, dirname(path)) : inProfile;
-    if (value !== undefined) values.push({ value, source: sourceOf(name) });
+    add(isPath ? resolvePath(String(inProfile), context, dirname(path)) : inProfile, sourceOf(name));
   }
-  values.push({ value: defaultValue, source: { kind: 'default', name: 'default' } });
-  return values.flatMap(({ value, source }) =>
-    value === undefined ? [] : [{ text: String(value), source }],
-  );
+  add(defaultValue, { kind: 'default', name: 'default' });
+  return values;
 }
 
 /** Returns whether a boolean setting is on; a variable may also be 1. */
