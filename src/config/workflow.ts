@@ -41,7 +41,7 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
     );
   }
   const [id] = ids;
-  if (id !== undefined) return isUrl(workflow) ? id : workflow;
+  if (id !== undefined) return isUuid(workflow) ? workflow : id;
   if (/^[\w.-]+(=|:=|@)/.test(workflow))
     throw new UsageError(`${workflow}: is an input; the workflow must be before it`);
   if (named.length === 0) return workflow;
@@ -67,12 +67,8 @@ export function findDeclaredWorkflow(
 
 /** Returns the UUIDs in a URL, or a text that is one, in lower case. */
 function idsIn(workflow: string): string[] {
-  if (!isUuid(workflow) && !isUrl(workflow)) return [];
+  if (!isUuid(workflow) && !/^https?:\/\//i.test(workflow)) return [];
   return [...new Set(workflow.toLowerCase().match(UUID))];
-}
-
-function isUrl(workflow: string): boolean {
-  return /^https?:\/\//i.test(workflow);
 }
 
 /** Returns a function that gives the name of a workflow in the profile; undefined for one without a name. */
