@@ -173,8 +173,8 @@ function areRows(entries: readonly Entry[]): boolean {
 /** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
 function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
-  const [only] = entries;
-  if (entries.length === 1 && only) {
+  const [only, another] = entries;
+  if (only && !another) {
     const { label, name, version, workflow, id, outcome } = only;
     const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
     return `${label || name || version || fallback}: ${outcome.label}`;
