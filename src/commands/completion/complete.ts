@@ -133,11 +133,12 @@ function toCandidate(value: string): Candidate {
 }
 
 async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, context: Context): Promise<string> {
-  const { prefix, text, expected } = cursor;
+  const { prefix, text, expected, flags } = cursor;
   const isList = typeof expected !== 'string';
+  const profile = await chooseProfile(flags, context).catch(() => undefined);
   const candidates = isList
     ? expected
-    : ((await COMPLETERS[expected.replace('|-', '')]?.(cursor, context)) ?? []);
+    : ((await COMPLETERS[expected.replace('|-', '')]?.(cursor, profile, context)) ?? []);
   const lines = candidates.flatMap((candidate) => {
     if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
     const { value, description = '' } = candidate;
@@ -155,7 +156,12 @@ function begins(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
-type Completer = (cursor: Cursor, context: Context) => readonly Candidate[] | Promise<readonly Candidate[]>;
+/** The profile is undefined where it is invalid, as the history may still have runs. */
+type Completer = (
+  cursor: Cursor,
+  profile: Profile | undefined,
+  context: Context,
+) => readonly Candidate[] | Promise<readonly Candidate[]>;
 
 /** The most run ids offered, the default of `wfr history`. */
 const MAX_IDS = 20;
@@ -170,8 +176,8 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   input,
   item: input,
   /** The names of documents, for `--each`. */
-  async parameter(cursor, context) {
-    const documents = (await declaredParameters(cursor, context)).filter(({ type }) => type === 'document');
+  parameter(cursor, profile) {
+    const documents = declaredParameters(cursor, profile).filter(({ type }) => type === 'document');
     return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
   },
   kind({ text }) {
@@ -179,40 +185,41 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
     return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
   },
   status: () => KNOWN_STATUSES.map(toCandidate),
-  async name(_cursor, context) {
+  async name(_cursor, _profile, context) {
     const { profiles = {} } = (await loadConfig(context))?.content ?? {};
     return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
   },
-  async workflow({ flags }, context) {
-    const workflows = namedWorkflows(await profileOf(flags, context));
-    return workflows.map(({ name, id }) => ({ value: name, description: id }));
-  },
+  workflow: (_cursor, profile) =>
+    namedWorkflows(profile).map(({ name, id }) => ({ value: name, description: id })),
   'run-id': pastRuns,
   command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
 };
 
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
-async function input(cursor: Cursor, context: Context): Promise<readonly Candidate[]> {
+function input(cursor: Cursor, profile: Profile | undefined): readonly Candidate[] {
   const { text, operands, flags } = cursor;
   const { separator, value = '' } = splitItem(text) ?? {};
   if (separator?.startsWith('@'))
     return [{ paths: 'files', start: text.slice(0, text.length - value.length) }];
   if (separator) return [];
   const given = [...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name);
-  const missing = (await declaredParameters(cursor, context)).filter(({ name }) => !given.includes(name));
+  const missing = declaredParameters(cursor, profile).filter(({ name }) => !given.includes(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 
-async function declaredParameters(
-  { flags, operands: [workflow = ''] }: Cursor,
-  context: Context,
-): Promise<Parameter[]> {
-  const declared = findDeclaredWorkflow(workflow, {}, await profileOf(flags, context));
+function declaredParameters(
+  { operands: [workflow = ''] }: Cursor,
+  profile: Profile | undefined,
+): Parameter[] {
+  const declared = findDeclaredWorkflow(workflow, {}, profile);
   return [...(declared?.parameters.values() ?? [])];
 }
 
-async function pastRuns({ text, flags, operands }: Cursor, context: Context): Promise<readonly Candidate[]> {
-  const profile = await profileOf(flags, context);
+async function pastRuns(
+  { text, flags, operands }: Cursor,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<readonly Candidate[]> {
   const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text)?.href;
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
@@ -230,9 +237,4 @@ async function pastRuns({ text, flags, operands }: Cursor, context: Context): Pr
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
   return [...latest.values(), ...ids];
-}
-
-/** Returns the profile; undefined where it is invalid, as the history may still have runs. */
-function profileOf(flags: Cursor['flags'], context: Context): Promise<Profile | undefined> {
-  return chooseProfile(flags, context).catch(() => undefined);
 }
