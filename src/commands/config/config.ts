@@ -348,13 +348,9 @@ function isAbsent(location: TokenLocation, context: Context): boolean {
 
 /** Returns where the token is, never the token. */
 function describeLocation(location: TokenLocation, context: Context): string {
-  switch (location.kind) {
-    case 'variable':
-      return '(hidden)';
-    case 'file':
-      if (location.path === '-') return '(hidden, in standard input)';
-      return `(hidden, in ${location.path}${isAbsent(location, context) ? ', which does not exist' : ''})`;
-    case 'command':
-      return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
-  }
+  if (location.kind === 'variable') return '(hidden)';
+  if (location.kind === 'command')
+    return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
+  const place = location.path === '-' ? 'standard input' : location.path;
+  return `(hidden, in ${place}${isAbsent(location, context) ? ', which does not exist' : ''})`;
 }
