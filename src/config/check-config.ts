@@ -60,10 +60,11 @@ function checkProfile(value: unknown, path: JsonPath): JsonProblem[] {
     else if (excludes && excludes in profile) report(`and "${excludes}" cannot be used together`);
   }
   const { baseUrl, allowHttp } = profile;
-  if (typeof baseUrl !== 'string') return problems;
-  const problem = baseUrlProblem(baseUrl, allowHttp === true, '"allowHttp": true');
-  const about = `"baseUrl" ${redactUrl(baseUrl) || '""'}: ${problem}`;
-  return problem === undefined ? problems : [...problems, aboutValue([...path, 'baseUrl'], about)];
+  const problem =
+    typeof baseUrl === 'string' && baseUrlProblem(baseUrl, allowHttp === true, '"allowHttp": true');
+  if (problem)
+    problems.push(aboutValue([...path, 'baseUrl'], `"baseUrl" ${redactUrl(baseUrl) || '""'}: ${problem}`));
+  return problems;
 }
 
 const SECRET_NAME =
