@@ -113,7 +113,7 @@ const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
 /** Returns why no input can fill a placeholder; undefined if one can. */
 function placeholderProblem(placeholder: string, parameters: Parameters): string | undefined {
-  const owner = parameters.get(placeholder.slice(0, Math.max(0, placeholder.lastIndexOf('.'))));
+  const owner = parameters.get(placeholder.replace(/\.[^.]*$/, ''));
   const known = [...parameters.values()].flatMap(({ name, type }) =>
     type === 'document' ? [name, ...DOCUMENT_MEMBERS.map((member) => `${name}.${member}`)] : [name],
   );
