@@ -54,8 +54,8 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   const view = { ...plan, shorten: shortenKnown(listed) };
   const runs: WatchOutcome[] = [];
   try {
-    for (let poll = polls[0]; poll; poll = polls[0]) {
-      const outcome = await poll.outcome;
+    while (polls[0]) {
+      const outcome = await polls[0].outcome;
       if (polls.length === 1) cancelNotice();
       const shown = await show(outcome, listed[runs.length]?.past, view, session);
       polls.shift()?.place.end();
