@@ -60,7 +60,7 @@ async function openReport(raw: string, context: Context): Promise<Report> {
 
 /**
  * Writes the error of a command that ran nothing to its JSON reports, except to a file that it writes otherwise, or that has
- * something else: a mistyped command may name one of its inputs. Never throws: the error of the command counts.
+ * something else: a mistyped command may name one of its inputs. Never throws.
  */
 export async function writeErrorReports(
   reports: readonly NamedFile[],
@@ -68,15 +68,17 @@ export async function writeErrorReports(
   result: CommandResult,
   context: Context,
 ): Promise<void> {
-  const write = async (file: NamedFile, raw: string) => {
-    await assertDistinctFiles([file, ...others]);
-    if (!(await mayReplace(file.path))) return;
-    const report = await openReport(raw, context);
-    await report.write(result).finally(report.close);
-  };
   for (const file of reports) {
     const [, raw] = /^--report (json=.+)$/s.exec(file.name) ?? [];
-    if (raw !== undefined) await write(file, raw).catch(() => {});
+    if (raw === undefined) continue;
+    try {
+      await assertDistinctFiles([file, ...others]);
+      if (!(await mayReplace(file.path))) continue;
+      const report = await openReport(raw, context);
+      await report.write(result).finally(report.close);
+    } catch {
+      // The error of the command counts.
+    }
   }
 }
 
