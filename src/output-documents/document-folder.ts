@@ -118,14 +118,12 @@ const LETTER_D = 0x64;
 
 /** Finds the documents in JSON text (UTF-8); a string that only resembles a data URI is not one. */
 function findDocuments(json: Uint8Array, limit: number) {
-  const found = {
-    /** In their order, at most `limit`. */
-    documents: [] as EmbeddedDocument[],
-    /** The number of documents beyond the limit. */
-    omitted: 0,
-    /** The number of data URIs whose base64 cannot be decoded. */
-    invalid: 0,
-  };
+  /** In their order, at most `limit`. */
+  const documents: EmbeddedDocument[] = [];
+  /** The number of documents beyond the limit. */
+  let omitted = 0;
+  /** The number of data URIs whose base64 cannot be decoded. */
+  let invalid = 0;
   const scanner = new JsonScanner(json);
   /** Of each level: the index in an array, or the name in an object, as it is in the text. */
   const place: (number | Uint8Array)[] = [];
@@ -138,18 +136,18 @@ function findDocuments(json: Uint8Array, limit: number) {
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(scanner.text);
       if (!uri) continue;
-      if (uri === 'invalid') found.invalid++;
-      else if (found.documents.length === limit) found.omitted++;
+      if (uri === 'invalid') invalid++;
+      else if (documents.length === limit) omitted++;
       else {
         const jsonPath = place.slice(0, depth).map(toSegment);
-        found.documents.push({ start, end, jsonPath, ...uri });
+        documents.push({ start, end, jsonPath, ...uri });
       }
     } else if (level >= MAX_LEVELS) continue;
     else if (token === '[') place[level] = 0;
     else if (token === 'key') place[level] = scanner.text;
     else if (token === ',' && typeof segment === 'number') place[level] = segment + 1;
   }
-  return found;
+  return { documents, omitted, invalid };
 }
 
 const toSegment = (segment: number | Uint8Array) =>
