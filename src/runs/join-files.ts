@@ -4,12 +4,14 @@ import { setImmediate } from 'node:timers/promises';
 import { InputError, UsageError } from '../errors.js';
 import { type Outcome, tableOf } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { identifyRow, type Row } from '../table/row.js';
-import { createDigestIndex, createDigestList, createPagedArray } from './log/compact-lists.js';
+import { identifyRow } from '../table/row.js';
+import type { WrittenTable } from '../table/table.js';
+import { createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
-import { isInRanges } from './log/match-rows.js';
+import { FoundRows, isInRanges, matchRows } from './log/match-rows.js';
+import { createRecordedRows, type RecordedRows } from './log/recorded-rows.js';
 import { toOutcome } from './log/reduce.js';
 import { createRowLines, type LineReader, openLines, type ResultsFile } from './log/row-lines.js';
 import { createRowStates } from './log/row-states.js';
@@ -19,13 +21,17 @@ const MAX_PROBLEMS = 20;
 
 /** The rows of all files. With a table, they are its rows, and found by its lines. */
 export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
-  /** Returns the row on a line of the table; undefined if the results do not have it. */
+  /** Returns the row on a line of the table; undefined if the results do not have it, or it was not begun. */
   rowOf?: (line: number) => number | undefined;
+  /** Whether the table has another name than that of the batch. */
+  isOther?: boolean;
 };
 
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
   header?: Header;
+  /** Which rows are which; of those that name files, by what their table had. */
+  recorded: RecordedRows;
   /** How many rows of the table it has. */
   rows: number;
   /** The labels of the files of the folder that are no rows, as others have the same bytes. */
@@ -46,18 +52,21 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const lines = createRowLines();
   /** The file in which each row was found first. */
   const owners = createPagedArray<FileFacts>();
-  /** By row, the digest of its content, or of what its table had, if that names files. */
-  const digests = createDigestList();
   const mixed: string[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   /** How often a table or folder was read to know its rows. */
   let readings = 0;
-  const read = files.map((file): FileFacts => ({ ...file, rows: 0, copies: [] }));
+  const read = files.map(
+    (file): FileFacts => ({ ...file, recorded: createRecordedRows(), rows: 0, copies: [] }),
+  );
   for (const facts of read) {
     const { path, name } = facts;
     const onEvent = (event: ReadEvent) => {
+      facts.recorded.apply(
+        event.event === 'recorded' ? { ...event, key: event.written ?? event.key } : event,
+      );
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
       if (event.event === 'present') {
@@ -76,9 +85,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
         facts.total = event.rows ?? facts.total;
       }
       if (!isRowEvent(event)) return;
-      if (event.event === 'recorded') {
-        digests.set(event.row, event.written ?? event.key);
-      } else if (event.time !== undefined) {
+      if (event.event !== 'recorded' && event.time !== undefined) {
         // Where a command finds a row is no change of it.
         times.first = Math.min(times.first, event.time);
         times.last = Math.max(times.last, event.time);
@@ -117,7 +124,6 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     files: read as readonly FileFacts[],
     /** Returns the file with a row. */
     fileOf,
-    digests,
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
@@ -148,65 +154,49 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   };
 }
 
-/** A line of a table. */
-type TableLine = Pick<Row, 'number' | 'label' | 'inputs' | 'digest'>;
-
 /**
- * Finds the row that each line of a table is, each row once: one that has not changed at its line, or of a file that is not of
- * a shard, elsewhere by what the line has. Where the results do not have that, rows are found by their lines. All other rows
- * are gone from then on. Throws UsageError for the table of another batch, and BatchFileError.
+ * Finds the rows of a table as `wfr batch` does, but those that name files by what is written in the table; where the results
+ * do not have that, by their lines. All other rows are gone from then on. Throws UsageError for a table without rows and for
+ * that of another batch, and BatchFileError.
  */
-export async function joinTable(
-  joined: JoinedFiles,
-  table: { rows(): AsyncIterable<TableLine> },
-): Promise<JoinedFiles> {
-  const { rows, digests, fileOf, files } = joined;
-  const present = [...rows.entries()].map(([row]) => row).filter((row) => !rows.isGone(row));
-  const byLine = new Map(present.map((row) => [rows.line(row), row]));
-  const [file, another] = files;
-  const digestOf = async (line: TableLine, { header }: Partial<FileFacts> = {}) =>
-    (await identifyRow(line, Buffer.from(header?.rowSalt ?? '', 'hex'), readNoFile)).key;
-  /** By line. */
-  const found = createPagedArray<number>();
-  const foundRows = new Set<number>();
-  const add = (line: number, row: number | undefined) => {
-    if (row === undefined) return;
-    found.set(line, row);
-    foundRows.add(row);
-  };
+export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promise<JoinedFiles> {
+  const { rows, files } = joined;
+  const count = shardCountOf(files[0]);
+  const shards = Array.from({ length: count }, (_, index) => {
+    const file = files.find(({ header }) => (header?.shard ?? '1/1') === `${index + 1}/${count}`);
+    return { recorded: file?.recorded ?? createRecordedRows(), found: new FoundRows() };
+  });
   let total = 0;
-  let name = '';
   for await (const line of table.rows()) {
-    total++;
-    name = tableOf(line.label);
-    const row = byLine.get(line.number);
-    const isSame =
-      row !== undefined && (digests.size === 0 || (await digestOf(line, fileOf(row))) === digests.get(row));
-    if (isSame) add(line.number, row);
+    const shard = shards[total++ % count];
+    shard?.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
   }
-  if (digests.size > 0 && !another && foundRows.size < total) {
-    const index = createDigestIndex(digests);
-    // Of equal rows, the one that is added last is found first.
-    for (const row of [...present].reverse())
-      if (!foundRows.has(row) && digests.get(row) !== undefined) index.add(row);
-    for await (const line of table.rows())
-      if (found.get(line.number) === undefined)
-        add(line.number, index.find(await digestOf(line, file), true));
+  if (total === 0) throw new UsageError(`${table.name}: has no rows`);
+  const known = [...rows.entries()].map(([row]) => row);
+  const byLine = new Map(known.map((row) => [rows.line(row), row]));
+  /** The row on each line. */
+  const found = createPagedArray<number>();
+  const isFound = new Set<number>();
+  for (const { recorded, found: lines } of shards) {
+    const options = { isFolder: false, places: undefined, sendChanged: true };
+    const { numbers } = matchRows(recorded, rows.recordedState, lines, options);
+    for (const [at, line] of lines.lines.entries()) {
+      const row = recorded.keys.size > 0 ? numbers[at] : byLine.get(line);
+      if (row === undefined || rows.isNew(row)) continue;
+      found.set(line, row);
+      isFound.add(row);
+    }
   }
-  const [first] = present;
-  if (total > 0 && foundRows.size === 0 && first !== undefined) assertIsTable(name, first, joined);
-  rows.setFound((row) => foundRows.has(row));
-  return { ...joined, total, rowOf: found.get };
-}
-
-/** Throws UsageError if a row is of a table with another name: one without any row of the results may have been changed. */
-function assertIsTable(table: string, row: number, joined: JoinedFiles): void {
+  const [first] = known;
   const reader = openOutcomes(joined);
-  const { label = `row ${row}` } = reader.read(row);
+  const { label } = first === undefined ? {} : reader.read(first);
   reader.close();
-  const name = tableOf(label);
-  if (basename(name) !== basename(table))
-    throw new UsageError(`${table} has no row of ${joined.files[0]?.name}, such as ${label}`);
+  // One without any row of the results may have been changed, unless it has another name.
+  const isOther = label !== undefined && basename(tableOf(label)) !== `${basename(table.name)}:`;
+  if (isOther && isFound.size === 0)
+    throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
+  rows.setFound((row) => isFound.has(row));
+  return { ...joined, total, isOther, rowOf: found.get };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */
@@ -271,9 +261,11 @@ function headerProblems({ name, header }: FileFacts, first: FileFacts | undefine
   return [`${name}: has another workflow, service or number of shards than ${first.name}`];
 }
 
+const shardCountOf = ({ header }: Partial<FileFacts> = {}) => Number(header?.shard.split('/')[1] ?? 1);
+
 /** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
 function findMissingRows(files: readonly FileFacts[], total: number) {
-  const shardCount = Number(files[0]?.header?.shard.split('/')[1] ?? 1);
+  const shardCount = shardCountOf(files[0]);
   const problems: string[] = [];
   const absent: string[] = [];
   let missing = 0;

@@ -56,6 +56,8 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
 
 /** A table as people wrote it. */
 export interface WrittenTable {
+  /** As the user wrote it, for messages. */
+  name: string;
   /** As its file names them; those of JSON Lines in the order in which they appear. */
   columns: readonly string[];
   /** Reads the rows, with a cell for each column. */
@@ -75,6 +77,7 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const columns = [...names];
   if (columns.length === 0) throw new BatchFileError(`${file.name}: has no rows`);
   return {
+    name: file.name,
     columns,
     async *rows() {
       for await (const { cells, ...row } of table.rows()) {

@@ -253,7 +253,7 @@ function summaryOf(
   areCounted: boolean,
   writer: Owner | undefined,
 ) {
-  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
+  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -280,7 +280,8 @@ function summaryOf(
     results,
     areCounted,
   });
-  const summary = writer ? { ...all, next: [] } : all;
+  // A command that continues has the table of the batch.
+  const summary = writer || isOther ? { ...all, next: [] } : all;
   if (!period) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);
