@@ -122,8 +122,8 @@ export function unknownName(
   names: readonly string[],
   hint?: string,
 ): UsageError {
-  const nearest =
-    findNearest(name, names) ?? names.find((known) => name.length > 2 && known.startsWith(name));
+  const [begun, another] = names.filter((known) => name.length > 2 && known.startsWith(name));
+  const nearest = findNearest(name, names) ?? (another === undefined ? begun : undefined);
   const fix = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
   return new UsageError(start + fix, hint);
 }

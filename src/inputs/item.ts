@@ -194,9 +194,8 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
   for (const { name, raw, separator, value } of items) {
     const path = value.replace(/^@/, '');
     const type = typeof parseJson(value);
-    const short = value.length > 40 ? '' : value;
     const use = (mark: string, end = '') => shellCommand([escapeName(name) + mark + end]);
-    if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=', short)}`);
+    if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=', 'text')}`);
     if (separator !== '=') continue;
     if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
       const fixes = `${areDeclared ? '' : `${use('@', path)}, or `}${use('@=', path)}`;
@@ -204,7 +203,7 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
       if (path === value) hints.set(name, text);
       else warnings.push(text);
     } else if (/number|boolean/.test(type))
-      hints.set(name, `${name}: sent as a text; for a ${type} write ${use(':=', short)}`);
+      hints.set(name, `${name}: sent as a text; for a ${type} write ${use(':=', type)}`);
   }
   return { warnings, hints: areDeclared ? undefined : hints };
 }

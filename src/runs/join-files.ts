@@ -6,8 +6,9 @@ import { type Outcome, tableOf } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { identifyRow } from '../table/row.js';
 import type { WrittenTable } from '../table/table.js';
+import { rowLabel } from '../text/row-label.js';
 import { createPagedArray } from './log/compact-lists.js';
-import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
+import { type Header, isRowEvent, type ReadEvent, type RowEvent, type RowRanges } from './log/events.js';
 import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
 import { FoundRows, isInRanges, matchRows } from './log/match-rows.js';
@@ -23,6 +24,8 @@ const MAX_PROBLEMS = 20;
 export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
   /** Returns the row on a line of the table; undefined if the results do not have it, or it was not begun. */
   rowOf?: (line: number) => number | undefined;
+  /** Returns whether `wfr batch` would hold what is on a line and not in the results. */
+  isHeld?: (line: number) => boolean;
   /** Whether the table has another name than that of the batch. */
   isOther?: boolean;
 };
@@ -79,7 +82,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
           facts.end = undefined;
         }
       }
-      if (event.event === 'copy') facts.copies.push(event.label ?? `row ${event.of}`);
+      if (event.event === 'copy') facts.copies.push(event.label ?? `a copy of row ${event.of}`);
       if (event.event === 'table' || event.event === 'stopped') {
         facts.end = event;
         facts.total = event.rows ?? facts.total;
@@ -111,7 +114,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const ends = read.map(({ end }) => end);
   /** Until a command has ended, its total is without copies. */
-  const counted = read.reduce((sum, { end, copies }) => sum + (end ? copies.length : 0), 0);
+  const counted = read.reduce(
+    (sum, { end, copies }) => sum + (end?.rows === undefined ? 0 : copies.length),
+    0,
+  );
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
   // Files of several batches have the same rows, too.
@@ -177,13 +183,20 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   /** The row on each line. */
   const found = createPagedArray<number>();
   const isFound = new Set<number>();
+  const heldLines = new Map<number, RowEvent>();
   for (const { recorded, found: lines } of shards) {
-    const options = { isFolder: false, places: undefined, sendChanged: true };
-    const { numbers } = matchRows(recorded, rows.recordedState, lines, options);
+    // Which labels rows have is not known here.
+    const sendChanged = recorded.completed?.places !== undefined;
+    const options = { isFolder: false, places: undefined, sendChanged };
+    const { numbers, held } = matchRows(recorded, rows.recordedState, lines, options);
     for (const [at, line] of lines.lines.entries()) {
       const row = recorded.keys.size > 0 ? numbers[at] : byLine.get(line);
-      if (row === undefined || rows.isNew(row)) continue;
-      found.set(line, row);
+      if (row === undefined) continue;
+      if (held.has(row)) {
+        const label = rowLabel(table.name, line);
+        heldLines.set(line, { event: 'recorded', row, key: '', label, held: held.get(row) });
+      } else if (rows.isNew(row)) continue;
+      else found.set(line, row);
       isFound.add(row);
     }
   }
@@ -193,10 +206,11 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   reader.close();
   // One without any row of the results may have been changed, unless it has another name.
   const isOther = label !== undefined && basename(tableOf(label)) !== `${basename(table.name)}:`;
-  if (isOther && isFound.size === 0)
+  if (isOther && isFound.size === heldLines.size)
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
   rows.setFound((row) => isFound.has(row));
-  return { ...joined, total, isOther, rowOf: found.get };
+  for (const event of heldLines.values()) rows.apply(event);
+  return { ...joined, total, isOther, rowOf: found.get, isHeld: (line) => heldLines.has(line) };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */

@@ -154,9 +154,9 @@ describe('inputs: separators', () => {
 describe('inputs: texts that the service rejects', () => {
   const FILE =
     'invoice=scan.pdf: sends the text "scan.pdf", not the file; write invoice@scan.pdf, or invoice@=scan.pdf for its text';
-  const AMOUNT = 'amount: sent as a text; for a number write amount:=3';
-  const PAID = 'paid: sent as a text; for a boolean write paid:=true';
-  const CODE = 'code: sent as JSON; for a text write code=7';
+  const AMOUNT = 'amount: sent as a text; for a number write amount:=number';
+  const PAID = 'paid: sent as a text; for a boolean write paid:=boolean';
+  const CODE = 'code: sent as JSON; for a text write code=text';
   /** What is said if nothing else is known to help. */
   const GENERAL = 'Inputs are written name=text, name@file or name:=json: wfr help inputs';
 

@@ -8,6 +8,7 @@ import type { Context } from '../../platform/context.js';
 import { isFolder, resolvePath } from '../../platform/files.js';
 import { throwAsUsageError } from '../../platform/system-error.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { parseDelimiter } from '../shared/output-flags.js';
 
 export interface TableFlags {
@@ -32,7 +33,7 @@ export async function openTable(
   const { rows, each, tokenFile } = flags;
   if (each !== undefined) {
     if (rows !== undefined) throw exclusive(`--rows ${rows}`, `--each ${each}`);
-    if (/^$|[@;=]/.test(each))
+    if (/^$|@$|;type=/.test(each))
       throw new UsageError(
         `--each ${JSON.stringify(each)}: expected the name of an input, such as invoice; only a column of --rows can have a media type`,
       );
@@ -46,7 +47,7 @@ export async function openTable(
     const table = patterns.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
     const how =
       table === undefined
-        ? `--rows <file>, or --each <parameter> ${patterns[0] ?? 'and files'}`
+        ? `--rows <file>, or --each <parameter> ${shellCommand(patterns.slice(0, 1)) || 'and files'}`
         : `--rows ${table} reads this table`;
     throw new UsageError(`wfr batch requires rows: ${how}`, 'wfr help batch');
   }

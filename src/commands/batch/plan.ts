@@ -15,7 +15,7 @@ import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { describeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, isFile, isFolder, type NamedFile, resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, isFolder, type NamedFile, resolvePath, statOf } from '../../platform/files.js';
 import type { Row } from '../../table/row.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
@@ -152,7 +152,8 @@ async function expandFiles(
   /** By their places: a pattern may match a file that another one does. */
   const files = new Map<string, string>();
   for (const path of paths) {
-    if (/^[\w.-]+:?=/.test(path) && !(await isFile(absolute(path))))
+    // What has no extension has no media type, and was never sent.
+    if (/^[\w.-]+:?=[^/\\*?[.]*$/.test(path) && !(await statOf(absolute(path))))
       throw new UsageError(
         `${path}: no such file; for an input of all rows, write -i ${shellCommand([path])}`,
       );

@@ -17,6 +17,9 @@ export interface Decisions {
 /** What `--adopt` says of a row of which no run was created. */
 export const NO_RUN = 'none';
 
+/** Problems that are listed at most. */
+const MAX_PROBLEMS = 20;
+
 /** Parses each `--adopt <row>=<id>`. Throws UsageError with all problems. */
 export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
   const problems: string[] = [];
@@ -78,7 +81,7 @@ export async function validateDecisions(
     for (const [first, last] of selection === 'all' ? [] : selection) {
       let row = first;
       while (row <= last && !rows.isGone(row) && ROW_STATES[rows.recordedState(row)] === again) row++;
-      if (row <= last) reject(`--${again}`, row, expected);
+      if (row <= last && problems.length < MAX_PROBLEMS) reject(`--${again}`, row, expected);
     }
   };
   for (const { row, id, flag } of adoptions) {

@@ -76,7 +76,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
     const { isMixed, problems, absent } = all;
-    const { get, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
+    const { get, report, rows: tablePath, saveOutputs } = flags;
     const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
@@ -109,10 +109,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const { warn } = await openReporter(decidePresentation(flags, context), context);
       const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
       const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
-      if (rowFiles) {
-        const folders = [saveOutputs, saveDocuments].filter(Boolean).join(' and ');
+      if (rowFiles && saveOutputs) {
         const saved = joined.rows.count('finished') - rowFiles.unsaved;
-        notes.push(`${pluralize(saved, 'row')} saved in ${folders}.`);
+        notes.push(`${pluralize(saved, 'output')} saved in ${saveOutputs}.`);
       }
       const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
       const summary = describe();
@@ -275,8 +274,6 @@ function summaryOf(
     command: isLimited ? undefined : command,
     same,
     isLimited,
-    // What has taken the place of a row with a run is held.
-    mayHaveChanged: rows.count('gone') > 0 && (total ?? 0) > rows.known,
     results,
     areCounted,
   });

@@ -100,7 +100,7 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
   const problems = [
-    `belongs to a run with ${differences.join(', ')}; use another file`,
+    `belongs to a run ${differences.join(', ')}; use another file`,
     ...(known === undefined
       ? []
       : [`to watch its run: ${watchCommand([known], { ...plan, savedFlags: undefined })}`]),

@@ -66,9 +66,6 @@ export function noSuchValue(
   return new WfrError('no-such-value', [
     `the ${subject} has no value at ${text}`,
     `${parent} ${describeValue(value)}`,
-    ...(subject === 'Run' && depth === 0
-      ? [`with -o json, the output is at /output, such as /output${text}`]
-      : []),
   ]);
 }
 

@@ -23,8 +23,6 @@ export interface SummaryFacts {
   /** What continues with the rows, in words, such as "the same command", and what to change in it to run it again. */
   same: string;
   change?: string;
-  /** Whether rows that wait may be sent ones that have changed. */
-  mayHaveChanged?: boolean;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
   /** Whether the rows are not listed, so that it is said how to list them. */
@@ -85,7 +83,6 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     same,
     change = '',
     isLimited,
-    mayHaveChanged,
     command,
     results,
   } = facts;
@@ -127,9 +124,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     '': base,
     '--send-changed': has('held')
       ? `To run held${corrected && ' and corrected'} rows${too}`
-      : mayHaveChanged
-        ? 'To run changed rows, too'
-        : has('failed') && !isOnce && !isOpen && `Once failed rows are corrected${too}`,
+      : has('failed') && !isOnce && !isOpen && `Once failed rows are corrected${too}`,
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are${too}`,

@@ -34,7 +34,7 @@ export function usageErrorOf(
       const owners = begun ? [] : defineOthers();
       const all = owners.filter((owner) => hasFlag(owner.options, flag)).map((owner) => owner.name());
       if (command.parent === null && all[0])
-        return usageError(`${flag} follows its command, such as wfr ${all[0]} ${flag}`);
+        return usageError(`${flag} follows its command: wfr <command> ${flag}`);
       // What shows runs shows those of a batch there.
       const names = command.name() === 'batch' && all.includes('results') ? ['results'] : all;
       if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);

@@ -115,9 +115,7 @@ export async function openResultsFile(
     const differences = recorded ? differencesOf(recorded, header, recorded.inputs, header.inputs) : [];
     const isOther = differences.length > 0 && (!isOpen || recorded?.shard !== header.shard);
     const owner =
-      recorded?.salt === undefined
-        ? isOther && `a batch with ${differences.join(', ')}`
-        : 'a command with --once';
+      recorded?.salt === undefined ? isOther && `a batch ${differences.join(', ')}` : 'a command with --once';
     const fix = 'correct that, or use another file with --results, which sends all rows again';
     if (owner) throw new BatchFileError(`${name}: belongs to ${owner}; ${fix}`);
     if (recorded && differences.length === 0) return log;
@@ -141,12 +139,12 @@ export function differencesOf(
 ): readonly string[] {
   const keys = (['workflow', 'baseUrl', 'shard'] as const).filter((key) => recorded[key] !== now[key]);
   return [
-    ...keys.map((key) => `the ${key} ${recorded[key]}, not ${now[key]}`),
+    ...keys.map((key) => `with the ${key} ${recorded[key]}, not ${now[key]}`),
     ...otherInputs(before, inputs).map((name) => {
-      if (!Object.hasOwn(before, name)) return `no input ${name}`;
+      if (!Object.hasOwn(before, name)) return `without the input ${name}`;
       return Object.hasOwn(inputs, name)
-        ? `another value of ${name}`
-        : `the input ${name}, which is missing now`;
+        ? `with another value of ${name}`
+        : `with the input ${name}, which this command lacks`;
     }),
   ];
 }

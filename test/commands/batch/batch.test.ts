@@ -1,5 +1,5 @@
 /** `wfr batch`: rows, command line, shards, progress and reports. */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -199,6 +199,18 @@ describe('batch: rows and tables', () => {
     expect((await wfr(rows, { cwd })).stderr).toContain(
       '\n  1 invalid, rows.csv:24: d@f23.pdf: no such file (ENOENT); e@f23.pdf: no such file (ENOENT)\n',
     );
+  });
+
+  test('batch --each: a folder, a pattern, a file that is gone and a parameter may have a = in their names', async () => {
+    const { wfr, triggered } = await startBatchService();
+    const cwd = folderWith({ 'year=24/a.pdf': 'A', 'year=24/b.pdf': 'B', 'n=1.pdf': 'C' });
+    const each = (...files: string[]) =>
+      wfr(['batch', 'w', '--each', 'a=b', ...files, '--results', 'out.jsonl', '--rate', '0'], { cwd });
+    expect((await each('year=24', 'n=1.pdf')).exitCode).toBe(0);
+    expect((await each('year=24/*.pdf', 'n=*')).exitCode).toBe(0);
+    rmSync(join(cwd, 'n=1.pdf'));
+    expect((await each('year=24/a.pdf', 'n=1.pdf')).stderr).toContain('2 rows: ');
+    expect(triggered).toHaveLength(3);
   });
 
   test('batch --each: files that are invalid for one reason are named once', async () => {
@@ -404,10 +416,9 @@ describe('batch: the command line', () => {
       [[], '--each <parameter> and files\n  See: wfr help batch\n'],
       [['rows.jsonl'], 'wfr batch requires rows: --rows rows.jsonl reads this table\n'],
       [['--each', 'd'], '--each d: requires files'],
-      [['scans'], 'wfr batch requires rows: --rows <file>, or --each <parameter> scans\n'],
+      [['my scans'], "wfr batch requires rows: --rows <file>, or --each <parameter> 'my scans'\n"],
       [['--each', 'd@', 'x.pdf'], '--each "d@": expected the name of an input'],
       [['--each', 'd;type=text/plain', 'x.pdf'], '; only a column of --rows can have a media type'],
-      [['--each', 'd', 'a b=c d'], 'no such file'],
       [
         ['--each', 'd', 'rows.jsonl', 'to=A B'],
         "to=A B: no such file; for an input of all rows, write -i 'to=A B'\n",

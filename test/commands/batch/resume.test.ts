@@ -180,7 +180,7 @@ describe('batch: resuming from a results file', () => {
       'with the baseUrl',
     );
     expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain(
-      'belongs to a batch with no input more',
+      'belongs to a batch without the input more',
     );
     expect(requests).toHaveLength(before);
   });
@@ -204,7 +204,7 @@ describe('batch: resuming from a results file', () => {
     const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
     expect(changed.exitCode).toBe(2);
     expect(changed.stderr).toContain(
-      'error: out.jsonl: belongs to a batch with another value of region, the input year, which is missing now, no input month; correct that, or use another file with --results',
+      'error: out.jsonl: belongs to a batch with another value of region, with the input year, which this command lacks, without the input month; correct that, or use another file with --results',
     );
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
@@ -218,7 +218,7 @@ describe('batch: resuming from a results file', () => {
     const other = await run('-i', 'region=EU', '-i', 'constructor=x');
     expect(other).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('with no input constructor;'),
+      stderr: expect.stringContaining('without the input constructor;'),
     });
     expect(posts()).toHaveLength(2);
   });

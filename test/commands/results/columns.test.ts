@@ -340,13 +340,58 @@ describe('results --rows', () => {
     });
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nZoe\nMia\n');
     const changed = await show('--rows', './t.csv');
+    // As wfr batch would.
     expect(changed).toMatchObject({
-      exitCode: 8,
-      stderr: expect.stringMatching(/^3 rows: 3 waiting; 2 gone \(changed or removed\)\n/),
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /^3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+      ),
     });
-    expect(changed.stderr).toContain(
-      'To continue, run the wfr batch command again.\nTo run changed rows, too, add --send-changed to the wfr batch command.\n',
-    );
+    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held\n/m);
+    expect(changed.stderr).toContain('To run held rows, add --send-changed to the wfr batch command.\n');
+  });
+
+  test('results --rows: a row that was gone, and equal rows, are found as the next batch finds them, and part of a table has no next command', async () => {
+    const fails = new Set(['F']);
+    const { wfr, triggered } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      const status = fails.has(inputs.name) ? 'FAILED' : 'FINISHED';
+      reply.send(201, { ...aFinishedRun(), status });
+    });
+    const cwd = folderWith({});
+    const write = (name: string, names: string) =>
+      writeFileSync(join(cwd, name), `name\n${names.replaceAll(' ', '\n')}\n`);
+    const batch = (...args: string[]) =>
+      wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0', ...args], { cwd });
+    const show = (table = 't.csv') => wfr(['results', 'out.jsonl', '--rows', table], { cwd });
+    const countsOf = ({ stderr }: { stderr: string }) =>
+      /^\d+ rows?: .*$/m.exec(stderr)?.[0].split(' triggered')[0];
+    write('t.csv', 'A F B F');
+    await batch('--concurrency', '1');
+    write('t.csv', 'A');
+    await batch();
+    write('t.csv', 'A F B F');
+    const again = await show();
+    expect(countsOf(again)).toBe('4 rows: 2 finished, 2 failed');
+    expect(again.exitCode).toBe(3);
+    fails.clear();
+    await batch('--retry-failed', '5');
+    // Of equal rows, the finished one stays.
+    write('t.csv', 'A F B');
+    const less = await show();
+    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (changed or removed)');
+    const sent = triggered.length;
+    expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 gone');
+    expect(triggered).toHaveLength(sent);
+    write('part.csv', 'A NEW');
+    const part = await show('part.csv');
+    expect(countsOf(part)).toMatch(/^2 rows: 1 finished, 1 (waiting|held); /);
+    expect(part.stderr).not.toContain('wfr batch');
+    write('none.csv', '');
+    expect(await show('none.csv')).toMatchObject({
+      exitCode: 2,
+      stderr: 'wfr: error: none.csv: has no rows\n',
+    });
   });
 
   test('results --rows: of equal rows, each line that has not changed is its own row, also where one has not been sent', async () => {

@@ -171,7 +171,7 @@ describe('results', () => {
       `${line}To list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
-    expect(saved.stdout).toBe(`${line}2 rows saved in outs.\n`);
+    expect(saved.stdout).toBe(`${line}2 outputs saved in outs.\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:10.000Z">2026-05-06 07:08:10 UTC</time>, last change 24s later;',
     );

@@ -88,23 +88,6 @@ describe('--get', () => {
     },
   );
 
-  test('run, watch, status -o json: a --get pointer into the output is said to begin with /output', async () => {
-    const { wfr } = await finished();
-    for (const command of COMMANDS) {
-      const { stderr, exitCode } = await wfr([
-        ...command,
-        '-o',
-        'json',
-        '--get',
-        '/price',
-        '--color',
-        'never',
-      ]);
-      expect(exitCode).toBe(65);
-      expect(stderr).toContain('with -o json, the output is at /output, such as /output/price');
-    }
-  });
-
   test('run: the keys that --get found instead are sanitized, and 20 at most', async () => {
     const keys = Array.from({ length: 50 }, (_, index) => `"\u001b[31mk${index}${'x'.repeat(9_000)}":1`);
     const { wfr } = await finished(`{${keys.join()}}`.replaceAll('\u001b', '\\u001b'));

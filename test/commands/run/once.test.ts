@@ -330,7 +330,7 @@ describe('run --once: other values than recorded', () => {
     expect(stderr).toContain('the workflow w, not v');
     expect(stderr).toMatch(/the baseUrl http:\/\/127\.0\.0\.1:\d+\//);
     expect(stderr).toContain(
-      `, not ${CLOSED_URL}/, another value of a, the input b, which is missing now, no input c; use another file`,
+      `, not ${CLOSED_URL}/, with another value of a, with the input b, which this command lacks, without the input c; use another file`,
     );
     expect(stderr).toContain('wfr watch run-1');
     expect(requests.length).toBe(1);
