@@ -6,8 +6,8 @@ export const COMPLETION: CommandEntry = {
   summary: 'print a script that completes commands on Tab',
   help: `
 It also completes flags and their values, profiles, workflow names, declared
-parameters, recent run ids, @last, and the files of inputs. It reads the config
-file and the history, and never contacts the service.
+parameters, recent run ids, @last, and the files of inputs, and never contacts
+the service.
 
 Examples, with the startup file of each shell:
   eval "$(wfr completion bash)"         # ~/.bashrc

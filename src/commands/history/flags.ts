@@ -8,9 +8,8 @@ export const HISTORY: CommandEntry = {
 In wfr status and wfr watch, the beginning of an id stands for it, @last for the
 latest run at the current service, and @last:<workflow> for that of a workflow.
 A batch is one line, with its rows as its last command left them; wfr results
-takes its id. --status lists the runs of its rows, too. A run has a duration if
-wfr saw it end. The history is in $XDG_STATE_HOME/wfr or ~/.local/state/wfr;
-WFR_HISTORY=0 turns it off.
+takes its id. --status lists the runs of its rows, too. The history is in
+$XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
   wfr history --status failed -o id

@@ -10,12 +10,11 @@ that, the rows with --rows, --get or --output: --get '' lists whole outputs. The
 exit code is that of wfr batch for all rows.
 
 The files of all shards of a table are joined: every row must be in exactly one.
-If they do not belong together, the exit code is 2.
 
 Examples:
   wfr results out.jsonl --rows customers.csv
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
-  wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`,
+  wfr results shard-*.jsonl --report html=report.html`,
   define(command) {
     command.argument('<file...>', 'results files of wfr batch, or ids of batches in the history');
     addFlags(command, 'outputOfRows');

@@ -5,9 +5,8 @@ export const SANDBOX: CommandEntry = {
   name: 'sandbox',
   summary: 'run a local service, to try wfr and to test scripts',
   help: `
-Without a command, serves until interrupted, and prints the settings to paste
-into another shell. With a command, runs it with these settings, and exits with
-its exit code.
+Without a command, serves until interrupted, and prints settings for another
+shell. A command gets these settings, and wfr exits as it does.
 docs/sandbox.md describes the file of --workflows.
 
 Examples:

@@ -5,13 +5,13 @@ export const WATCH: CommandEntry = {
   name: 'watch',
   summary: 'wait for existing runs to end, and print the output of one',
   help: `
-The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED, 3 for several
-that end differently. It is the same for a run that has already ended.
+The exit code is that of wfr run, also for a run that has ended; 3 for several
+that end differently.
 
 Examples:
   wfr watch "$id"
   wfr watch --timeout 10m "$id" > output.json
-  wfr watch "$id" --report github --report junit=report.xml`,
+  wfr watch "$id" --report junit=report.xml`,
   define(command) {
     command.argument(...RUN_IDS);
     addFlags(
