@@ -150,22 +150,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const table = commonTable(rows.map(([label = '']) => label));
       // The user has named the table.
       const isShort = table !== '' && page.width > 0;
-      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames].map(sanitize);
+      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames, 'REASON'].map(
+        sanitize,
+      );
       const outcome = 1 + written.length;
+      const reason = headers.length - 1;
       const columns = headers.map(
         (header, index): Column<readonly string[]> => ({
           header,
           text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
-          paint({ [outcome]: word = '' }) {
-            if (index === outcome) return wordPaint(word, page.style);
-            // A reason is no value.
-            return index > outcome && word !== 'finished' ? page.style.dim : (text) => text;
-          },
+          ...(index === outcome && { paint: ({ [index]: word = '' }) => wordPaint(word, page.style) }),
           isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
           // The first column usually names the row.
-          isOptional: index > 1 && index < outcome,
+          isOptional: (index > 1 && index < outcome) || index === reason,
           isCutAtStart: () => index === 0 && !isShort,
-          isCutLast: index === outcome || index === 0,
+          isCutLast: index === outcome || (isShort && index === 0),
         }),
       );
       const laidOut = layOutTable(rows, columns, page);
@@ -177,10 +176,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const shown = values.map(textOf);
-      // In place of the values, if there are none.
-      if (!shown.some(Boolean)) shown[0] = why;
-      const cells = [place ?? '', ...texts.map(textOf), outcome, ...shown].map((text) =>
+      const cells = [place ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
         // As JSON has them.
         sanitize(String(text).replaceAll('\n', '\\n')),
       );
@@ -266,6 +262,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const unlisted = table ? 0 : total - missing - rows.known;
       if (unlisted > 0 && format !== 'id')
         warnings.push(`not listed without --rows <table>: ${pluralize(unlisted, 'row')} never sent`);
+      // The summary has the reasons, too.
+      leftOut.delete('REASON');
       if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
