@@ -53,7 +53,7 @@ export async function chooseResults(
   const base = absolute(rows ?? commonFolder(foldersOfPatterns(patterns).map(absolute)));
   if (basename(base) === '') throw requiresResults(`the files have no folder in common but ${base}`);
   const path = base + suffix;
-  const known = (await isFile(path)) ? path : await findRenamed(base, `${part}.results.jsonl`, target);
+  const known = (await isFile(path)) ? path : await findRenamed(base, target);
   const other = known === undefined ? await findOther(files.map(absolute), suffix) : undefined;
   if (other !== undefined)
     throw requiresResults(`${shownPath(other, cwd)} may have recorded some of these files`);
@@ -62,22 +62,20 @@ export async function chooseResults(
 }
 
 /** Returns the file of the same rows, workflow and service with another name of the workflow: that may be configured later. */
-async function findRenamed(base: string, ending: string, target: BatchTarget): Promise<string | undefined> {
-  const folder = dirname(base);
-  const start = `${basename(base)}.`;
-  for (const name of await promises.readdir(folder).catch(() => [])) {
-    // Other rows have a longer name, such as scans.old.
-    const isOne =
-      name.startsWith(start) &&
-      name.endsWith(ending) &&
-      !name.slice(start.length, -ending.length).includes('.');
+async function findRenamed(base: string, target: BatchTarget): Promise<string | undefined> {
+  const [folder, own] = [dirname(base), basename(base)];
+  const names = await promises.readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(`${own}.`) || !name.endsWith('.results.jsonl')) continue;
+    // Those of scans.old begin like those of scans.
+    if (names.some((rows) => rows.length > own.length && name.startsWith(`${rows}.`))) continue;
     const path = join(folder, name);
     let isSame = false;
     const onEvent = (event: ReadEvent) => {
       if (event.event === 'batch') isSame = differencesOf(event, target).length === 0;
     };
     // What cannot be read is no file of this batch.
-    if (isOne) await readEvents(path, name, onEvent).catch(() => {});
+    await readEvents(path, name, onEvent).catch(() => {});
     if (isSame) return path;
   }
   return undefined;

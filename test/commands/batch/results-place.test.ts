@@ -88,7 +88,10 @@ describe('batch without --results: a table', () => {
     'batch: the file beside %s is continued where the workflow has another name now, as its rows, workflow and service are the same',
     async (start, rows) => {
       const { wfr, baseUrl, triggered } = await startBatchService();
-      const config = { defaultProfile: 'p', profiles: { p: { baseUrl, workflows: { invoices: INVOICE } } } };
+      const config = {
+        defaultProfile: 'p',
+        profiles: { p: { baseUrl, workflows: { 'invoices.v1': INVOICE } } },
+      };
       const cwd = folderWith({
         'in/rows.jsonl': '{"n":1}\n',
         'in/a.pdf': 'x',
@@ -101,10 +104,11 @@ describe('batch without --results: a table', () => {
       expect((await batch(named)).stderr).toContain(`file: ${unnamed}; `);
       expect(triggered).toHaveLength(1);
       // The file of other rows.
+      writeFileSync(join(cwd, `${start}.old`), '');
       renameSync(join(cwd, unnamed), join(cwd, `${start}.old.5b1f0c3e.results.jsonl`));
-      expect((await batch(named)).stderr).toContain(`file: ${start}.invoices.results.jsonl; `);
+      expect((await batch(named)).stderr).toContain(`file: ${start}.invoices.v1.results.jsonl; `);
       expect(triggered).toHaveLength(2);
-      expect((await batch({})).stderr).toContain(`file: ${start}.invoices.results.jsonl; `);
+      expect((await batch({})).stderr).toContain(`file: ${start}.invoices.v1.results.jsonl; `);
       expect(triggered).toHaveLength(2);
       expect((await batch({ WFR_BASE_URL: `${baseUrl}/other` })).stderr).toContain(`file: ${unnamed}; `);
     },
