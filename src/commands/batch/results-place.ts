@@ -53,20 +53,20 @@ export async function chooseResults(
   const base = absolute(rows ?? commonFolder(foldersOfPatterns(patterns).map(absolute)));
   if (basename(base) === '') throw requiresResults(`the files have no folder in common but ${base}`);
   const path = base + suffix;
-  const known = (await isFile(path)) ? path : await findRenamed(base, target);
-  const other = known === undefined ? await findOther(files.map(absolute), suffix) : undefined;
-  if (other !== undefined)
-    throw requiresResults(`${shownPath(other, cwd)} may have recorded some of these files`);
+  const [known, another] = (await isFile(path)) ? [path] : await findRenamed(base, target);
+  const other = known === undefined ? await findOther(files.map(absolute), suffix) : another;
+  if (other !== undefined) throw requiresResults(`${shownPath(other, cwd)} has some of these rows`);
   const chosen = known ?? path;
   return { path: chosen, name: shownPath(chosen, cwd), isDefault: true };
 }
 
-/** Returns the file of the same rows, workflow and service with another name of the workflow: that may be configured later. */
-async function findRenamed(base: string, target: BatchTarget): Promise<string | undefined> {
+/** Returns the files of the same rows, workflow and service with other names of the workflow: one may be configured later. */
+async function findRenamed(base: string, target: BatchTarget): Promise<string[]> {
   const [folder, own] = [dirname(base), basename(base)];
   const names = await promises.readdir(folder).catch(() => []);
+  const found: string[] = [];
   for (const name of names) {
-    if (!name.startsWith(`${own}.`) || !name.endsWith('.results.jsonl')) continue;
+    if (!name.startsWith(`${own}.`) || !name.slice(own.length + 1).endsWith('.results.jsonl')) continue;
     // Those of scans.old begin like those of scans.
     if (names.some((rows) => rows.length > own.length && name.startsWith(`${rows}.`))) continue;
     const path = join(folder, name);
@@ -76,9 +76,9 @@ async function findRenamed(base: string, target: BatchTarget): Promise<string | 
     };
     // What cannot be read is no file of this batch.
     await readEvents(path, name, onEvent).catch(() => {});
-    if (isSame) return path;
+    if (isSame) found.push(path);
   }
-  return undefined;
+  return found;
 }
 
 /** Returns why a batch without --results cannot be continued. */

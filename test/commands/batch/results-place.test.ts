@@ -1,5 +1,14 @@
 /** `wfr batch` without --results: the file beside the table or the files, and where there is none. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { numberedRows, readEvents, startBatchService } from '../../helpers/batch.js';
@@ -111,6 +120,15 @@ describe('batch without --results: a table', () => {
       expect((await batch({})).stderr).toContain(`file: ${start}.invoices.v1.results.jsonl; `);
       expect(triggered).toHaveLength(2);
       expect((await batch({ WFR_BASE_URL: `${baseUrl}/other` })).stderr).toContain(`file: ${unnamed}; `);
+      // Two files cannot both be continued, and a name that a user chose is none.
+      renameSync(join(cwd, `${start}.invoices.v1.results.jsonl`), join(cwd, `${start}.results.jsonl`));
+      copyFileSync(join(cwd, `${start}.results.jsonl`), join(cwd, `${start}.a.results.jsonl`));
+      expect((await batch(named)).stderr).toContain(`file: ${start}.a.results.jsonl; `);
+      copyFileSync(join(cwd, `${start}.a.results.jsonl`), join(cwd, `${start}.b.results.jsonl`));
+      expect(await batch(named)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringMatching(/\.[ab]\.results\.jsonl has some of these rows/),
+      });
     },
   );
 
@@ -166,9 +184,7 @@ describe('batch without --results: the files of --each', () => {
       expect((await each(...first)).exitCode).toBe(0);
       const { exitCode, stderr } = await each(...second);
       expect(exitCode).toBe(2);
-      expect(stderr).toMatch(
-        /--results <file.jsonl> is required: scans\S* may have recorded some of these files/,
-      );
+      expect(stderr).toMatch(/--results <file.jsonl> is required: scans\S* has some of these rows/);
       expect(triggered).toHaveLength(first.length);
     },
   );
