@@ -38,17 +38,17 @@ const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?
 const text = textSchema<Partial<Setting>>;
 
 /** What a setting requires that is for the service of the profile. */
-const SERVICE = ['baseUrl'];
+const NEEDS_BASE_URL = ['baseUrl'];
 
 /** Returns a setting that is on or off, at the service of the profile. */
 const toggle = (rest: Partial<Setting>) =>
-  ({ ...rest, type: 'boolean', title: 'true or false', default: false, requires: SERVICE }) as const;
+  ({ ...rest, type: 'boolean', title: 'true or false', default: false, requires: NEEDS_BASE_URL }) as const;
 
 /** Returns a setting with the path of a file for the service of the profile; the value may be the content itself. */
 const file = (content: string, rest: Partial<Setting> = {}) =>
   text(`the path of a file with ${content}`, {
     pattern: WITHOUT_SECRET,
-    requires: SERVICE,
+    requires: NEEDS_BASE_URL,
     isSensitive: true,
     ...rest,
   });
@@ -87,7 +87,7 @@ const ROWS = {
     title: 'a list of a command and its arguments, such as ["pass", "show", "workflows"]',
     minItems: 1,
     items: text('a string', { pattern: WITHOUT_SECRET, isSensitive: true }),
-    requires: SERVICE,
+    requires: NEEDS_BASE_URL,
     isSensitive: true,
   },
   allowHttp: toggle({ flag: '--allow-http', variable: 'WFR_ALLOW_HTTP' }),
@@ -97,7 +97,7 @@ const ROWS = {
   keyFile: file('a private key', { requires: ['baseUrl', 'certFile'] }),
   runUrl: text('a URL with {id}, such as "https://app.example.com/runs/{id}"', {
     pattern: RUN_URL,
-    requires: SERVICE,
+    requires: NEEDS_BASE_URL,
   }),
   workflowIdField: text('auto, worfklowId, workflowId or both', {
     enum: WORKFLOW_ID_FIELD_CHOICES,

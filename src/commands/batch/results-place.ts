@@ -7,7 +7,13 @@ import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isFile, resolvePath, shownPath } from '../../platform/files.js';
 import { mayBeLog, type ReadEvent } from '../../runs/log/events.js';
-import { type BatchTarget, differencesOf, readEvents, readStart } from '../../runs/log/log-file.js';
+import {
+  type BatchTarget,
+  differencesOf,
+  readEvents,
+  readStart,
+  withFileName,
+} from '../../runs/log/log-file.js';
 import { isInCi } from '../../view/presentation.js';
 
 /** A results file. */
@@ -74,8 +80,7 @@ async function findRenamed(base: string, target: BatchTarget): Promise<string[]>
     const onEvent = (event: ReadEvent) => {
       if (event.event === 'batch') isSame = differencesOf(event, target).length === 0;
     };
-    // What cannot be read is no file of this batch.
-    await readEvents(path, name, onEvent).catch(() => {});
+    await withFileName('', name, readEvents(path, name, onEvent));
     if (isSame) found.push(path);
   }
   return found;

@@ -85,6 +85,8 @@ async function watch(
   const view = { ...plan, progress, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
   const isRecorded = !wasTriggered && run;
+  if (isRecorded && outcome.state === 'failed')
+    session.reporter.info('Nothing was triggered; for another run, add --retry-failed.');
   // Last: a file system that hangs must not keep back the result.
   if (once && !isRecorded) {
     const { state, late } = outcome;

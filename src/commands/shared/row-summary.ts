@@ -115,9 +115,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
   const base = isOpen
     ? continuing + also
-    : !has('held') &&
-      corrected &&
-      `Once the ${corrected} rows ${isOnce || has('finished', 'failed') ? '' : 'or the command '}are corrected`;
+    : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
   const too = base ? ', too' : '';
   /** What is reached with each flag. */
   const goals = {

@@ -4,9 +4,6 @@ import { UsageError, unknownName } from '../../errors.js';
 import { findNearest } from '../../text/nearest.js';
 import { commandPath } from './flags.js';
 
-/** Commands that are listed at most as those that have a flag. */
-const MAX_LISTED = 4;
-
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
 export function usageErrorOf(
   { code, message }: CommanderError,
@@ -37,7 +34,6 @@ export function usageErrorOf(
         return usageError(`${flag} follows its command: wfr <command> ${flag}`);
       // What shows runs shows those of a batch there.
       const names = command.name() === 'batch' && all.includes('results') ? ['results'] : all;
-      if (names.length > MAX_LISTED) return usageError(`${flag} belongs to other commands`);
       if (names.length > 0) {
         const list = names.map((name) => `wfr ${name}`).join(', ');
         return new UsageError(`${flag} belongs to ${list}`, `wfr help ${names[0]}`);

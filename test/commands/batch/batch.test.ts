@@ -1223,8 +1223,8 @@ test('batch: a command of the closing block that is wider than the window is one
     return (await wfr([...args, ...flags], { cwd, terminal, env })).stderr;
   };
   // Where one has no room beside its text, none is there.
-  expect(await block(140)).toContain('\nOnce the rejected rows or the command are corrected:\n  wfr batch');
-  expect(await block(170)).toContain('\nOnce the rejected rows or the command are corrected: wfr batch');
+  expect(await block(140)).toContain('\nOnce the rejected rows are corrected:\n  wfr batch');
+  expect(await block(170)).toContain('\nOnce the rejected rows are corrected: wfr batch');
   expect(await block(40)).toContain(
     "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  too:\n  wfr batch",
   );

@@ -120,6 +120,10 @@ describe('batch without --results: a table', () => {
       expect((await batch({})).stderr).toContain(`file: ${start}.invoices.v1.results.jsonl; `);
       expect(triggered).toHaveLength(2);
       expect((await batch({ WFR_BASE_URL: `${baseUrl}/other` })).stderr).toContain(`file: ${unnamed}; `);
+      // One that cannot be read may be that file.
+      writeFileSync(join(cwd, `${start}.x.results.jsonl`), '?');
+      expect(await batch({ WFR_BASE_URL: `${baseUrl}/third` })).toMatchObject({ exitCode: 2 });
+      rmSync(join(cwd, `${start}.x.results.jsonl`));
       // Two files cannot both be continued, and a name that a user chose is none.
       renameSync(join(cwd, `${start}.invoices.v1.results.jsonl`), join(cwd, `${start}.results.jsonl`));
       copyFileSync(join(cwd, `${start}.results.jsonl`), join(cwd, `${start}.a.results.jsonl`));

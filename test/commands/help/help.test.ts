@@ -171,7 +171,11 @@ describe('wfr: mistakes on the command line', () => {
   test.each([
     [['run', 'x', '--json=1'], '--json: takes no value', 'wfr help run'],
     [['run', 'x', '--json', '--rows', 'y'], '--rows belongs to wfr batch, wfr results', 'wfr help batch'],
-    [['sandbox', '--list', '--json'], '--json belongs to other commands', 'wfr help sandbox'],
+    [
+      ['sandbox', '--list', '--json'],
+      '--json belongs to wfr run, wfr watch, wfr status, wfr batch, wfr results, wfr history',
+      'wfr help run',
+    ],
     [['history', '--json', '--timout', '5m'], '--timout: there is no such flag', 'wfr help history'],
   ])('help: %j is an error as data', async (args, message, hint) => {
     const { stderr, exitCode } = await runCli(args);
@@ -220,7 +224,11 @@ describe('wfr: mistakes on the command line', () => {
       'wfr help history',
     ],
     [['completion', 'zsh', 'x'], 'x: unexpected argument\n  See: ', 'wfr help completion'],
-    [['sandbox', '--list', '-v'], '-v belongs to other commands\n', 'wfr help sandbox'],
+    [
+      ['sandbox', '--list', '-v'],
+      '-v belongs to wfr run, wfr watch, wfr status, wfr batch, wfr history\n',
+      'wfr help run',
+    ],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
     [
       ['run', 'x', '--invoice', 'scan.pdf'],

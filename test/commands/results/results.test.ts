@@ -267,9 +267,9 @@ test.each([
     'Once the service knows the workflow, add --retry-failed',
   ],
   ['404: no', KNOWN, 'Running rows are as last recorded.\nTo continue, also with'],
-  ['422: no', '', 'Once the rejected rows or the command are corrected, run'],
-  ['422: not in the CRM (404)', '', 'Once the rejected rows or the command are corrected, run'],
-  ['404: no', INVALID, 'Once the rejected and invalid rows or the command are corrected, run'],
+  ['422: no', '', 'Once the rejected rows are corrected, run'],
+  ['422: not in the CRM (404)', '', 'Once the rejected rows are corrected, run'],
+  ['404: no', INVALID, 'Once the rejected and invalid rows are corrected, run'],
 ])(
   'results: a row that was rejected with "%s", and then "%s", can be corrected or not',
   async (reason, others, next) => {
@@ -399,7 +399,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows or the command are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
+      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },

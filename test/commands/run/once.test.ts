@@ -258,6 +258,8 @@ describe('run --once: the same command again', () => {
       const { exitCode, stdout, stderr } = await once();
       expect({ exitCode, stdout, posts: posts().length }).toEqual({ exitCode: 1, stdout: '', posts: 1 });
       expect(stderr).toMatch(/^Failed at step Check \(.*\)\n\| no credit\n/m);
+      const note = 'Nothing was triggered; for another run, add --retry-failed.\n';
+      expect(stderr.endsWith(note)).toBe(time === 1);
     }
     state.run = aFinishedRun();
     expect((await once(['a=1', '--retry-failed'])).exitCode).toBe(0);
