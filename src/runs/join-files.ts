@@ -24,8 +24,6 @@ const MAX_PROBLEMS = 20;
 export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
   /** Returns the row on a line of the table; undefined if the results do not have it, or it was not begun. */
   rowOf?: (line: number) => number | undefined;
-  /** Returns whether `wfr batch` would hold what is on a line and not in the results. */
-  isHeld?: (line: number) => boolean;
   /** Whether the table has another name than that of the batch. */
   isOther?: boolean;
 };
@@ -104,9 +102,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     facts.openedBy = await withFileName('', name, reading);
     mixed.push(...headerProblems(facts, read[0]));
   }
-  const fileOf = (row: number) => owners.get(row) as FileFacts;
+  const fileOf = owners.get;
   rows.setFound((row) => {
-    const { present } = fileOf(row);
+    const present = fileOf(row)?.present;
     return present === undefined || isInRanges(row, present);
   });
   for (const [row, owner] of owners.entries()) if (!rows.isGone(row)) owner.rows++;
@@ -128,7 +126,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     rows,
     lines,
     files: read as readonly FileFacts[],
-    /** Returns the file with a row. */
+    /** Returns the file with a row; undefined for one that is only in the table. */
     fileOf,
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
@@ -183,7 +181,8 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   /** The row on each line. */
   const found = createPagedArray<number>();
   const isFound = new Set<number>();
-  const heldLines = new Map<number, RowEvent>();
+  /** What `wfr batch` would record of rows that the results do not have. */
+  const newlyHeld: RowEvent[] = [];
   for (const { recorded, found: lines } of shards) {
     // Which labels rows have is not known here.
     const sendChanged = recorded.completed?.places !== undefined;
@@ -192,11 +191,11 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
     for (const [at, line] of lines.lines.entries()) {
       const row = recorded.keys.size > 0 ? numbers[at] : byLine.get(line);
       if (row === undefined) continue;
-      if (held.has(row)) {
-        const label = rowLabel(table.name, line);
-        heldLines.set(line, { event: 'recorded', row, key: '', label, held: held.get(row) });
-      } else if (rows.isNew(row)) continue;
-      else found.set(line, row);
+      const why = held.get(row);
+      if (why === undefined && rows.isNew(row)) continue;
+      if (why !== undefined)
+        newlyHeld.push({ event: 'recorded', row, key: '', label: rowLabel(table.name, line), held: why });
+      found.set(line, row);
       isFound.add(row);
     }
   }
@@ -206,11 +205,11 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   reader.close();
   // One without any row of the results may have been changed, unless it has another name.
   const isOther = label !== undefined && basename(tableOf(label)) !== `${basename(table.name)}:`;
-  if (isOther && isFound.size === heldLines.size)
+  if (isOther && isFound.size === newlyHeld.length)
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
   rows.setFound((row) => isFound.has(row));
-  for (const event of heldLines.values()) rows.apply(event);
-  return { ...joined, total, isOther, rowOf: found.get, isHeld: (line) => heldLines.has(line) };
+  for (const event of newlyHeld) rows.apply(event);
+  return { ...joined, total, isOther, rowOf: found.get };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */
@@ -247,11 +246,13 @@ export function openOutcomes({ rows, lines, fileOf }: JoinedFiles, isKept = fals
   return {
     /** Returns how a row stands. Throws BatchFileError if a file has changed, and the system's error. */
     read(row: number): Outcome {
+      const state = rows.state(row);
       const file = fileOf(row);
+      if (!file) return { state, row, label: rows.label(row) };
       const reader = readers.get(file) ?? openLines(file);
       readers.set(file, reader);
       const record = lines.read(row, reader, isKept);
-      return toOutcome(row, rows.state(row), record, file.header?.workflow);
+      return toOutcome(row, state, record, file.header?.workflow);
     },
 
     close(): void {

@@ -98,8 +98,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     try {
       for await (const { cells, number, label } of table.rows()) {
         const row = joined.rowOf?.(number);
-        const state = joined.isHeld?.(number) ? 'held' : 'waiting';
-        const outcome: Outcome = row === undefined ? { state, label } : reader.read(row);
+        const outcome: Outcome = row === undefined ? { state: 'waiting', label } : reader.read(row);
         yield { ...toRow(outcome, cells), place: label };
       }
     } finally {

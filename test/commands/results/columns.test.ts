@@ -1,5 +1,5 @@
 /** `wfr results --get`, `--rows` and `--excel`: values of outputs beside the table that people know. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
@@ -343,6 +343,12 @@ describe('results --rows', () => {
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held\n/m);
+    writeFileSync(join(cwd, 't.csv'), 'name\nEve\nBob\n');
+    const saving = ['--rows', 't.csv', '--save-outputs', 'outs', '--report', 'json=r.json', '-o', 'jsonl'];
+    const { stdout } = await show(...saving);
+    expect(stdout).toMatch(/"row":4,"label":"t\.csv:2","id":null,"outcome":"held"/);
+    const report = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    expect(report.runs.map((run: { outcome: string }) => run.outcome).sort()).toEqual(['finished', 'held']);
     expect(changed.stderr).toContain('To run held rows, add --send-changed to the wfr batch command.\n');
   });
 
