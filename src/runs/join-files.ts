@@ -180,7 +180,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   const byLine = new Map(known.map((row) => [rows.line(row), row]));
   /** The row on each line. */
   const found = createPagedArray<number>();
-  const isFound = new Set<number>();
+  const foundRows = new Set<number>();
   /** What `wfr batch` would record of rows that the results do not have. */
   const newlyHeld: RowEvent[] = [];
   for (const { recorded, found: lines } of shards) {
@@ -196,7 +196,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
       if (why !== undefined)
         newlyHeld.push({ event: 'recorded', row, key: '', label: rowLabel(table.name, line), held: why });
       found.set(line, row);
-      isFound.add(row);
+      foundRows.add(row);
     }
   }
   const [first] = known;
@@ -205,9 +205,9 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   reader.close();
   // One without any row of the results may have been changed, unless it has another name.
   const isOther = label !== undefined && basename(tableOf(label)) !== `${basename(table.name)}:`;
-  if (isOther && isFound.size === newlyHeld.length)
+  if (isOther && foundRows.size === newlyHeld.length)
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
-  rows.setFound((row) => isFound.has(row));
+  rows.setFound((row) => foundRows.has(row));
   for (const event of newlyHeld) rows.apply(event);
   return { ...joined, total, isOther, rowOf: found.get };
 }
