@@ -112,7 +112,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       problems.push(error.message);
-      invalidNames.push(name);
+      if (name) invalidNames.push(name);
     }
   }
   const [word = ''] = words;

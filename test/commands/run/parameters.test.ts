@@ -75,6 +75,12 @@ describe('wfr run with declared parameters', () => {
     expect(errorData(stderr)).toMatchObject({ message: problem, details: [] });
   });
 
+  test('parameters: an input without a name is one problem', async () => {
+    const { wfr } = await prepare();
+    const { stderr } = await wfr(['run', 'invoice', '@scan.pdf', 'customer=x', 'invoice@scan.pdf']);
+    expect(stderr).toBe('wfr: error: @scan.pdf: has no name before "@"\n');
+  });
+
   test('parameters: the name of an input without a value is one problem, with what to write', async () => {
     const { wfr, requests } = await prepare();
     const { exitCode, stderr } = await wfr(['run', 'invoice', 'invoice', 'customer', 'lines', 'amout']);
