@@ -30,6 +30,19 @@ describe('the profile', () => {
     expect(stderr).toContain('--profile');
   });
 
+  test('profile: a beginning of a workflow name suggests the one that has it, and none of several', async () => {
+    const suggestFor = async (...names: string[]) => {
+      const workflows = Object.fromEntries(names.map((name) => [name, UUID]));
+      const profile = { baseUrl: 'https://h.example', workflows };
+      const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: profile } });
+      return (await runCli(['run', 'inv', 'x=1'], { env })).stderr;
+    };
+    expect(await suggestFor('invoice-germany', 'claims')).toContain('did you mean invoice-germany?');
+    expect(await suggestFor('invoice-germany', 'invoice-france')).toContain(
+      'choose one of invoice-germany, invoice-france',
+    );
+  });
+
   test.each([
     ['invoce', 'did you mean invoice?'],
     ['Claims', 'did you mean claims?'],
