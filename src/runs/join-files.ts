@@ -166,14 +166,18 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
 export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promise<JoinedFiles> {
   const { rows, files } = joined;
   const count = shardCountOf(files[0]);
-  const shards = Array.from({ length: count }, (_, index) => {
-    const file = files.find(({ header }) => (header?.shard ?? '1/1') === `${index + 1}/${count}`);
-    return { recorded: file?.recorded ?? createRecordedRows(), found: new FoundRows() };
-  });
+  /** By the remainder of the positions of their rows: there may be more shards than memory has room for. */
+  const shards = new Map(
+    files.map(({ header, recorded }) => [
+      Number.parseInt(header?.shard ?? '1', 10) - 1,
+      { recorded, found: new FoundRows() },
+    ]),
+  );
   let total = 0;
   for await (const line of table.rows()) {
-    const shard = shards[total++ % count];
-    shard?.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
+    const shard = shards.get(total++ % count);
+    if (shard)
+      shard.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
   }
   if (total === 0) throw new UsageError(`${table.name}: has no rows`);
   const known = [...rows.entries()].map(([row]) => row);
@@ -183,7 +187,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   const foundRows = new Set<number>();
   /** What `wfr batch` would record of rows that the results do not have. */
   const newlyHeld: RowEvent[] = [];
-  for (const { recorded, found: lines } of shards) {
+  for (const { recorded, found: lines } of shards.values()) {
     // Which labels rows have is not known here.
     const sendChanged = recorded.completed?.places !== undefined;
     const options = { isFolder: false, places: undefined, sendChanged };

@@ -411,6 +411,18 @@ describe('results --rows', () => {
     ]);
   });
 
+  test('results --rows: the file of one of very many shards is joined', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(201, aFinishedRun()));
+    const cwd = folderWith({ 't.csv': 'name\nx\ny\n' });
+    const shard = ['--shard', '2/1000000000', '--results', 'two.jsonl', '--rate', '0'];
+    expect((await wfr(['batch', 'w', '--rows', 't.csv', ...shard], { cwd })).exitCode).toBe(0);
+    const { stdout } = await wfr(['results', 'two.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
+    expect(records(stdout).map(({ name, outcome }) => [name, outcome])).toEqual([
+      ['x', 'waiting'],
+      ['y', 'finished'],
+    ]);
+  });
+
   test('results --rows: a column without room is named, whatever the others are called', async () => {
     const cwd = folderOf(finished(2, '1'), { 't.csv': `my  key,output\n1,${'x'.repeat(60)}\n` });
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
