@@ -119,8 +119,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
   // Files of several batches have the same rows, too.
-  const problems =
-    mixed.length > 0 ? mixed : [...shared].map(([both, row]) => `rows such as ${row} are in both ${both}`);
+  const both = [...shared].map(
+    ([names, row]) => `rows such as ${row} are in both ${names}; name one file of each shard of one batch`,
+  );
+  const problems = mixed.length > 0 ? mixed : both;
   const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
   return {
     rows,

@@ -533,7 +533,9 @@ describe('batch: shards', () => {
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
     expect(double.exitCode).toBe(2);
-    expect(double.stderr).toContain('rows such as 3 are in both s3.jsonl and s4.jsonl');
+    expect(double.stderr).toContain(
+      'rows such as 3 are in both s3.jsonl and s4.jsonl; name one file of each shard of one batch\n',
+    );
     expect((await wfr(['results', 'none.jsonl'], { cwd })).exitCode).toBe(2);
   });
 });
