@@ -20,8 +20,10 @@ export interface Column<Row> {
   paint?(row: Row): Paint;
   /** Whether its cells are aligned to the right, as numbers are. */
   isNumber?: boolean;
-  /** Whether the column is left out where the window is too narrow for it beside those before it. */
-  isOptional?: boolean;
+  /** Whether it is shown without a cell that has text, too. */
+  isKept?: boolean;
+  /** Where the window is too narrow, columns of the highest rank are left out; one without a rank is always shown. */
+  rank?: number;
   /** Whether other columns are narrowed before it is. */
   isCutLast?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
@@ -31,23 +33,24 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
-/** The columns that are left for each other column beside an optional one. */
-const ENOUGH_WIDTH = 22;
+/** Outside a window, longer cells move those after them. */
+const MAX_WIDTH = 80;
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
- * Empty columns are left out; wider than `width`, others are, which `leftOut` names, then cells are cut.
+ * Fits a table to `width`: its empty columns are left out, then those of the highest rank, then cells are cut. Returns the
+ * header, what formats a row, with its `detail` in place of the empty cells at its end, or below, and the columns left out.
+ * `rows` are the first ones; more may follow.
  */
-export function layOutTable<Row>(
+export function fitTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
   detail: (row: Row) => string = () => '',
 ) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
-  const filled = columns.filter(({ text }) => rows.some((row) => text(row)));
+  const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
   const shown = fitColumns(
-    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    filled.map((column) => ({ ...column, width: naturalWidth(column, rows, windowWidth || MAX_WIDTH) })),
     width,
   );
   const line = (row?: Row) => {
@@ -55,8 +58,8 @@ export function layOutTable<Row>(
       const text = row ? column.text(row) : column.header;
       const paint = row ? column.paint?.(row) : style.bold;
       const isLabel = row && column.isCutAtStart?.(row) && !text.startsWith('line ');
-      const cut = cutText(text, column.width, isLabel || text.startsWith('/'));
-      const space = ' '.repeat(column.width - textWidth(cut));
+      const cut = windowWidth ? cutText(text, column.width, isLabel || text.startsWith('/')) : text;
+      const space = ' '.repeat(Math.max(0, column.width - textWidth(cut)));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
     });
@@ -68,23 +71,30 @@ export function layOutTable<Row>(
     const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
     return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
-  const leftOut = filled
-    .filter(({ text }) => !shown.some((column) => column.text === text))
-    .map(({ header }) => header);
-  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
+  const leftOut = columns.filter(({ text }) => !shown.some((column) => column.text === text));
+  return { header: line(), linesOf, leftOut };
+}
+
+/** Returns the lines of a table whose rows are all known. */
+export function layOutTable<Row>(...table: Parameters<typeof fitTable<Row>>): string[] {
+  const { header, linesOf } = fitTable(...table);
+  return [header, ...table[0].flatMap(linesOf)];
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
 
-function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
-  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
+function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[], most: number): number {
+  return rows.reduce(
+    (widest, row) => Math.max(widest, Math.min(textWidth(text(row)), most)),
+    textWidth(header),
+  );
 }
 
-/** Leaves out optional columns, then narrows the widest, until a line has at most `width` columns. */
+/** Leaves out columns by their rank, then narrows the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
-  const kept = new Set(columns.filter(({ isOptional }) => !isOptional));
-  for (const column of columns) {
-    if (lineWidth([...kept, column], ENOUGH_WIDTH) <= width) kept.add(column);
+  const kept = new Set(columns.filter(({ rank }) => !rank));
+  for (const column of columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other)) {
+    if (lineWidth([...kept, column], enoughWidth) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
@@ -98,8 +108,13 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   return shown;
 }
 
-const lineWidth = (columns: readonly { width: number }[], most = Number.POSITIVE_INFINITY) =>
-  columns.reduce((sum, { width }) => sum + Math.min(width, most), GAP.length * (columns.length - 1));
+/** Returns a width that suffices for a column, so that others are shown, too. */
+const enoughWidth = ({ width, rank }: { width: number; rank?: number }) => Math.min(width, rank ? 18 : 22);
+
+const lineWidth = (
+  columns: readonly { width: number }[],
+  widthOf = ({ width }: { width: number }) => width,
+) => columns.reduce((sum, column) => sum + widthOf(column), GAP.length * (columns.length - 1));
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
 export function cutText(text: string, width: number, atStart = false): string {
@@ -194,14 +209,14 @@ export function layOutRuns(
         durationMs === undefined || !hasEnded(run)
           ? (durationText(run && past) ?? '')
           : formatElapsed(durationMs),
-      isOptional: true,
+      rank: 1,
     },
     {
       header: 'AGE',
       text: ({ run }) => ageText(run?.createdAt, now) ?? '',
-      isOptional: true,
+      rank: 1,
     },
   ];
   const reasonOf = ({ run }: ListedRun) => (hasReasons ? cell(failureText(run?.error)) : '');
-  return layOutTable(runs, columns, layout, reasonOf).lines;
+  return layOutTable(runs, columns, layout, reasonOf);
 }

@@ -227,20 +227,20 @@ function formatRuns(
     {
       header: 'SERVICE',
       text: ({ baseUrl }) => (hasServices ? cell(baseUrl.replace(/^https?:\/\//, '')) : ''),
-      isOptional: true,
+      rank: 1,
     },
     {
       header: 'DURATION',
       // That of its last command is not that of a batch.
       text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
-      isOptional: true,
+      rank: 1,
     },
     {
       header: 'AGE',
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  const { lines } = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
+  const lines = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
   return `${lines.join('\n')}\n`;
 }
 

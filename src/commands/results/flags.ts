@@ -6,8 +6,8 @@ export const RESULTS: CommandEntry = {
   summary: 'list, export and check the results of batches',
   help: `
 Prints how many rows ended how, and why (the words: wfr help exit-codes); before
-that, the rows with --rows, --get or --output: --get '' lists outputs. The exit
-code is that of wfr batch for all rows.
+that, the rows with --rows, --get or --output. The exit code is that of wfr
+batch for all rows.
 
 The files of all shards of a table are joined: every row must be in exactly one.
 

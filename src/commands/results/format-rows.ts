@@ -2,20 +2,21 @@
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
+import type { RowState } from '../../runs/log/reduce.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
-import { followPointer } from '../../text/json/pointer.js';
+import { followPointer, type ValuePointer } from '../../text/json/pointer.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
-import type { ValuePointer } from '../shared/output-flags.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
+import { detailedLabel } from '../shared/row-summary.js';
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
@@ -23,14 +24,15 @@ export interface RowsLayout {
   format: (typeof RESULTS_FORMATS)[number];
   /** How stdout is painted. */
   page: Layout;
-  /** The values of an output to show instead of it; none shows the output. */
+  /** The values of an output to show. Those that the user has named with `get` are all shown, without the output of a row that has none. */
   pointers: readonly ValuePointer[];
+  get?: readonly string[] | undefined;
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
   /** By default, a comma. */
   delimiter: string | undefined;
   /** For spreadsheets: a byte order mark, CRLF, and a `'` before what would be a formula. */
-  excel: boolean | undefined;
+  excel?: boolean;
   /** Returns the output to show of a finished row. */
   outputOf(outcome: Outcome): Uint8Array | undefined;
 }
@@ -61,8 +63,8 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
 
 /** A row as it is shown. */
 interface ResultRow {
-  /** Where the table has it now, if there is one. */
-  place?: string;
+  /** How people know it: where the table has it now, if there is one. */
+  name: string;
   /** Of the table. */
   cells: readonly WrittenCell[];
   /** By column. */
@@ -71,7 +73,7 @@ interface ResultRow {
   values: readonly WrittenCell[];
 }
 
-/** Characters of a table; with more, another one follows. */
+/** Characters of the rows that a table is fitted to, and of those that are kept at once. */
 const MAX_TABLE = 100_000;
 
 /** The characters of a cell that Excel and LibreOffice keep. */
@@ -79,8 +81,10 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, pointers, table, delimiter = ',', excel = false, outputOf } = layout;
-  const valueNames = pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output');
+  const { format, page, get, table, delimiter = ',', excel = false, outputOf } = layout;
+  // An output may have none of the values that the first one has.
+  const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
+  const valueNames = pointers.map(({ text }) => text || 'output');
   /** The names of columns that the window has no room for. */
   const leftOut = new Set<string>();
   /** What the first output has instead of a pointer's value, until some output has it. */
@@ -91,7 +95,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
-      for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome, []);
+      for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome);
       return;
     }
     const reader = openOutcomes(joined);
@@ -99,18 +103,25 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const { cells, number, label } of table.rows()) {
         const row = joined.rowOf?.(number);
         const outcome: Outcome = row === undefined ? { state: 'waiting', label } : reader.read(row);
-        yield { ...toRow(outcome, cells), place: label };
+        yield toRow(outcome, label, cells);
       }
     } finally {
       reader.close();
     }
   }
 
-  function toRow(outcome: Outcome, cells: readonly WrittenCell[]): ResultRow {
+  function toRow(
+    outcome: Outcome,
+    label = outcome.label ?? '',
+    cells: readonly WrittenCell[] = [],
+  ): ResultRow {
+    const { row, state, run } = outcome;
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
-    const output = isFinished(outcome.run) ? outputOf(outcome) : undefined;
-    const values = pointers.length === 0 ? [output] : pointers.map((pointer) => find(pointer, output));
-    return { cells, facts, values };
+    const output = isFinished(run) ? outputOf(outcome) : undefined;
+    const values = pointers.map((pointer) => find(pointer, output));
+    if (!get && values.slice(1).some((_, index) => values[index])) values.pop();
+    const name = row === undefined ? label : detailedLabel(label, row, state as RowState);
+    return { name, cells, facts, values };
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
@@ -138,55 +149,69 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...valueNames])}`;
   }
 
-  /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
-  async function* readTables(): AsyncGenerator<string, void, void> {
-    const { layOutTable } = await import('../../view/table.js');
-    const written = table?.columns ?? [];
+  /** Yields the rows as a table for people, which is fitted to the first ones: all of them may not fit into memory. */
+  async function* readTable(): AsyncGenerator<string, void, void> {
+    const { fitTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
-    const layOut = () => {
+    let fitted: ReturnType<typeof fitTable<readonly string[]>> | undefined;
+    const formatRead = () => {
       if (rows.length === 0) return '';
-      const table = commonTable(rows.map(([label = '']) => label));
-      // The user has named the table.
-      const isShort = table !== '' && page.width > 0;
-      const headers = [isShort ? 'LINE' : 'ROW', ...written, 'OUTCOME', ...valueNames, 'REASON'].map(
-        sanitize,
-      );
-      const outcome = 1 + written.length;
-      const reason = headers.length - 1;
-      const columns = headers.map(
-        (header, index): Column<readonly string[]> => ({
-          header,
-          text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(table.length) : cell),
-          ...(index === outcome && { paint: ({ [index]: word = '' }) => wordPaint(word, page.style) }),
-          isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-          // The first column usually names the row.
-          isOptional: (index > 1 && index < outcome) || index === reason,
-          isCutAtStart: () => index === 0 && !isShort,
-          isCutLast: index === outcome || (isShort && index === 0),
-        }),
-      );
-      const laidOut = layOutTable(rows, columns, page);
-      for (const header of laidOut.leftOut) leftOut.add(header);
-      return `${laidOut.lines.join('\n')}\n`;
+      const isFirst = !fitted;
+      fitted ??= fitTable(rows, columnsOf(rows), page);
+      for (const { header, text } of fitted.leftOut) if (rows.some((row) => text(row))) leftOut.add(header);
+      const lines = rows.flatMap(fitted.linesOf);
+      return `${(isFirst ? [fitted.header, ...lines] : lines).join('\n')}\n`;
     };
-    for await (const { cells: texts, facts, values, place = facts.label } of readRows()) {
+    for await (const { name, cells, facts, values } of readRows()) {
       const { outcome } = facts;
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const cells = [place ?? '', ...texts.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
+      const row = [name, ...cells.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
         // As JSON has them.
         sanitize(String(text).replaceAll('\n', '\\n')),
       );
-      rows.push(cells);
-      size += cells.join('').length;
+      rows.push(row);
+      size += row.join('').length;
       if (size < MAX_TABLE) continue;
-      yield layOut();
+      yield formatRead();
       rows = [];
       size = 0;
     }
-    yield layOut();
+    yield formatRead();
+  }
+
+  /** Returns the columns of a table that begins with these rows. */
+  function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
+    const written = table?.columns ?? [];
+    const prefix = commonTable(rows.map(([name = '']) => name));
+    // The user has named the table.
+    const isShort = prefix !== '' && page.width > 0;
+    const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
+      { header: isShort ? 'LINE' : 'ROW', isCutAtStart: () => !isShort, isCutLast: isShort },
+      // The first one usually names the row.
+      ...written.map((header, index) => ({ header, rank: Math.min(index, 1) })),
+      {
+        header: 'OUTCOME',
+        isCutLast: true,
+        paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
+      },
+      ...valueNames.map((header, index) => ({
+        header,
+        isKept: Boolean(get),
+        rank: get || index === 0 ? 0 : 3,
+      })),
+      // A row that follows may have one.
+      { header: 'REASON', isKept: joined.rows.reasons().length > 0, rank: 2 },
+    ];
+    return columns.map((column, index) => ({
+      text: ({ [index]: cell = '' }) =>
+        isShort && index === 0 && cell.startsWith(prefix) ? cell.slice(prefix.length) : cell,
+      isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
+      ...column,
+      header: sanitize(column.header),
+    }));
   }
 
   function formatRow(row: ResultRow): string | Uint8Array {
@@ -208,9 +233,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const json = jsonObject(
       [
         ['table', table && jsonObject(table.columns.map((name, index) => [name, cells[index]]))],
-        pointers.length === 0
-          ? ['output', values[0] ?? NULL]
-          : ['values', jsonObject(pointers.map(({ text }, index) => [text, values[index] ?? NULL]))],
+        get
+          ? ['values', jsonObject(pointers.map(({ text }, index) => [text, values[index] ?? NULL]))]
+          : ['output', values[0] ?? NULL],
       ],
       facts,
     );
@@ -232,7 +257,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
-        for await (const text of readTables()) yield Buffer.from(text);
+        for await (const text of readTable()) yield Buffer.from(text);
         return;
       }
       const writer = new ChunkWriter();
@@ -261,8 +286,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const unlisted = table ? 0 : total - missing - rows.known;
       if (unlisted > 0 && format !== 'id')
         warnings.push(`not listed without --rows <table>: ${pluralize(unlisted, 'row')} never sent`);
-      // The summary has the reasons, too.
-      leftOut.delete('REASON');
       if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(

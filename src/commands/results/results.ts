@@ -1,9 +1,10 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
+import { dirname, join } from 'node:path';
 import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
-import { openRows } from '../../inputs/files.js';
+import { findSimilarFile, openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
@@ -14,8 +15,9 @@ import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, joinTable, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
-import { isFinished } from '../../service/run.js';
+import { isFinished, outputOf } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
+import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
 import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
@@ -71,7 +73,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const all = await joinFiles(files, context.uid).catch(async (error) => {
       // Those of a table are beside it.
       const beside = names.map((name) => `${name}.*.results.jsonl`);
-      const found = await expandPatterns(beside, context).catch(() => []);
+      const found = await expandPatterns(beside, context).catch((): string[] => []);
+      const [only] = files.length === 1 ? files : [];
+      const meant = only && (await findSimilarFile(only.path));
+      if (meant) found.push(join(dirname(only.name), meant));
       const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
       throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
@@ -90,7 +95,12 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const joined = table ? await joinTable(all, table) : all;
       const shown = isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: tablePath })] : [];
       const notes: string[] = [];
-      const describe = (results = shown) => summaryOf(joined, notes, results, command, !hasRows, writer);
+      /** The values to list; without --get, those of the first output for people. */
+      const pointers = plan.format === 'text' && !get ? await findValues(joined) : plan.pointers;
+      const list = hasRows
+        ? undefined
+        : toArgs({ get: pointers.slice(0, MAX_LISTED).map(({ text }) => text) });
+      const describe = (results = shown) => summaryOf(joined, notes, results, command, list, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -122,7 +132,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           const files = state === 'gone' ? undefined : rowFiles;
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
-        const layout = { ...plan, excel: flags.excel, page, table, outputOf };
+        const layout = { ...flags, ...plan, pointers, page, table, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
         // A value that no row has is not saved.
@@ -180,6 +190,17 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
     rows && format === 'id' && `--rows ${rows} and --output id exclude each other`,
   ]);
   return format;
+}
+
+/** Values of an output that have columns of their own, and those that a command lists. */
+const MAX_VALUES = 9;
+const MAX_LISTED = 3;
+
+/** Returns pointers to the first values of the first output; none if no row has one. */
+async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
+  const outcomes = joined.rows.count('finished') > 0 ? readOutcomes(joined) : [];
+  for await (const { run } of outcomes) if (isFinished(run)) return listPointers(outputOf(run), MAX_VALUES);
+  return [];
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */
@@ -249,7 +270,7 @@ function summaryOf(
   said: readonly string[],
   results: readonly string[],
   command: SummaryFacts['command'],
-  areCounted: boolean,
+  list: readonly string[] | undefined,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;
@@ -275,7 +296,7 @@ function summaryOf(
     same,
     isLimited,
     results,
-    areCounted,
+    list,
   });
   // A command that continues has the table of the batch.
   const summary = writer || isOther ? { ...all, next: [] } : all;

@@ -1,7 +1,7 @@
 /** The flags that several commands share, such as those that decide what stdout carries, and the values of flags. */
 import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { exclusive, UsageError, unknownName } from '../../errors.js';
-import { parsePointer } from '../../text/json/pointer.js';
+import { parsePointer, type ValuePointer } from '../../text/json/pointer.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 
 /** The flags of a command that shows runs. */
@@ -34,12 +34,6 @@ export function parseFormat<Format extends string>(
   if (format === undefined) throw unknownName(`--output ${raw}: `, raw, formats);
   if (json && format !== 'json') throw exclusive('--json', `--output ${format}`);
   return format;
-}
-
-/** The pointer of --get. */
-export interface ValuePointer {
-  text: string;
-  segments: readonly string[];
 }
 
 /** Returns the pointer of --get; undefined without it. Throws UsageError for an invalid one, or one that cannot be used. */

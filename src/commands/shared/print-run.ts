@@ -4,9 +4,10 @@ import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { isFinished, outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
+import type { ValuePointer } from '../../text/json/pointer.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
-import type { OutputFormat, ValuePointer } from './output-flags.js';
+import type { OutputFormat } from './output-flags.js';
 import { printValue } from './print-value.js';
 import type { Session } from './session.js';
 

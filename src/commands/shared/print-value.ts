@@ -10,11 +10,12 @@ import {
   jsonTypeOf,
   type PointerTarget,
   pointerOf,
+  type ValuePointer,
 } from '../../text/json/pointer.js';
 import { pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { isCiLog } from '../../view/presentation.js';
-import type { OutputFormat, ValuePointer } from './output-flags.js';
+import type { OutputFormat } from './output-flags.js';
 import type { Session } from './session.js';
 
 const ESCAPED =

@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { type Again, hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { listFirst } from '../../text/quantity.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -25,8 +25,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
-  /** Whether the rows are not listed, so that it is said how to list them. */
-  areCounted?: boolean;
+  /** The flags that list the outputs; without them, how to list them is not said. */
+  list?: readonly string[] | undefined;
 }
 
 /** Returns the summary of rows. */
@@ -39,15 +39,12 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     rows: reason.rows.map((row, index) => {
       const { state, differences } = reason;
       const label = rows.label(row);
-      const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
       const details = [
-        hasNumber && `row ${row}`,
         state === 'lost' && rows.id(row),
         // Such as the path of a file that is missing.
         ...[...(differences[index] ?? [])].filter((difference) => difference !== label),
-      ].filter(Boolean);
-      if (details.length === 0) return label;
-      return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
+      ].flatMap((detail) => detail || []);
+      return detailedLabel(label, facts.isOnce ? undefined : row, state, ...details);
     }),
   }));
   const isRead = facts.total !== undefined;
@@ -64,13 +61,19 @@ export function copiesNotes(labels: readonly string[]): string[] {
     : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
-/** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
-function lacksNumber(label: string, row: number, again: Again): boolean {
+/**
+ * Returns a label with more about its row in parentheses: first its number, if a flag takes that, and the label does not show
+ * it: a file has none, a line may have moved.
+ */
+export function detailedLabel(label: string, row: number | undefined, state: RowState, ...more: string[]) {
   const table = tableOf(label);
   const [shown] = label.slice(table.length).replace('row ', '').split(' (');
+  const again = ROW_STATES[state];
   // Failed files are usually all retried.
   const isTaken = again === 'resend-unknown' || (again === 'retry-failed' && table !== '');
-  return isTaken && shown !== String(row);
+  const details = row !== undefined && isTaken && shown !== String(row) ? [`row ${row}`, ...more] : more;
+  if (details.length === 0) return label;
+  return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
 }
 
 /** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed. */
@@ -165,7 +168,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 9;
 
 /** Returns how to get the outputs of results files, which precede flags. */
-function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): NextStep[] {
+function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   const name = first.replace(/\.jsonl?$/, '');
@@ -173,7 +176,7 @@ function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): Next
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
   return [
-    ...(areCounted ? [{ text: 'To list the outputs', command: commandWith('--get', '') }] : []),
+    ...(list ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
     { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
   ];
 }

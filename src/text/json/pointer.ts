@@ -1,6 +1,12 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
-import { forEachChild, pickMembers } from './members.js';
+import { decodeString, forEachChild, pickMembers } from './members.js';
 import { isSpace } from './scanner.js';
+
+/** A JSON Pointer, and its segments without escapes. */
+export interface ValuePointer {
+  text: string;
+  segments: readonly string[];
+}
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
 export function parsePointer(pointer: string): string[] | undefined {
@@ -29,6 +35,24 @@ export function followPointer(json: Uint8Array, segments: readonly string[]): Po
     value = child;
   }
   return { value, depth: segments.length };
+}
+
+/** Levels of objects whose values are listed by themselves. */
+const MAX_LEVELS = 2;
+
+/** Returns pointers to the first values of an object and of objects in it, at most `most`; of others, to the value itself. */
+export function listPointers(
+  json: Uint8Array,
+  most: number,
+  segments: readonly string[] = [],
+): ValuePointer[] {
+  const pointers: ValuePointer[] = [];
+  if (segments.length < MAX_LEVELS && jsonTypeOf(json) === 'object')
+    forEachChild(json, ({ name, value }) => {
+      if (pointers.length < most)
+        pointers.push(...listPointers(value, most, [...segments, decodeString(name)]));
+    });
+  return pointers.length === 0 ? [{ text: pointerOf(segments), segments }] : pointers.slice(0, most);
 }
 
 /** Returns the number of elements of an array. */

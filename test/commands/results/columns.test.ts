@@ -150,13 +150,15 @@ describe('results --get', () => {
       expect(await warn(...args)).toBeUndefined();
   });
 
-  test('results --get: text of many rows has all of them, in tables that fit into memory', async () => {
+  test('results --get: text of many rows is one table with all of them, also reasons that the first ones do not have', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_900) });
     const events = Array.from({ length: 60 }, (_, index) => finished(index + 2, long)).flat();
-    const { stdout } = await results(events, {}, '--get', '/a');
+    const { stdout } = await results([...events, ...failed(62, 'no total')], {}, '--get', '/a');
     const lines = stdout.split('\n').slice(0, -1);
-    expect(lines.filter((line) => line.startsWith('ROW '))).toHaveLength(2);
+    // No line is filled up to the longest cell.
+    expect(lines[0]).toMatch(/^ROW {7}OUTCOME {3}\/a {80}REASON$/);
     expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{1900}$/.test(line))).toHaveLength(60);
+    expect(lines.slice(61)).toEqual([`t.csv:62  failed    ${' '.repeat(82)}no total`]);
   });
 
   test('results --get: a value that no output has is an empty column, and a warning with the keys of the first output', async () => {
@@ -180,9 +182,11 @@ describe('results --get on a terminal', () => {
     const cwd = folderOf([{ ...event, label: 'scans/bad-gmbh-march-26.pdf' }, ...more]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', ''], options);
-    expect(stdout).toBe('ROW                          OUTCOME\nscans/bad-gmbh-march-26.pdf  failed\n');
+    expect(stdout).toBe(
+      'ROW                          OUTCOME  output\nscans/bad-gmbh-march-26.pdf  failed\n',
+    );
     expect(stderr.replace(/\s+/g, ' ')).toContain(': The totals do not match: 119.00 expected, 191.00 found');
-    expect(stderr).not.toContain('no room');
+    expect(stderr).toContain('no room for REASON; -o csv has all\n');
   });
 
   test('results --get: the reason of a row is beside its values, cut where the window ends', async () => {
@@ -220,10 +224,10 @@ describe('results --get on a terminal', () => {
     expect((await show(40, 'u.csv')).stdout).toContain('\nu.csv:3 (ACME)  finished');
   });
 
-  test('results --get: where no row has a value, reasons are beside the rows', async () => {
+  test('results --get: a value that was asked for has a column, also where no row has one', async () => {
     const cwd = folderOf(failed(3, 'no total'));
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
-    expect(stdout).toBe('ROW      OUTCOME  REASON\nt.csv:3  failed   no total\n');
+    expect(stdout).toBe('ROW      OUTCOME  /total  REASON\nt.csv:3  failed           no total\n');
   });
 
   test('results --get: outcomes have colors', async () => {
@@ -233,6 +237,41 @@ describe('results --get on a terminal', () => {
 });
 
 describe('results --rows', () => {
+  test('results --rows: the values of the first output have columns, the first one always, others after reasons where there is room', async () => {
+    const output = JSON.stringify({
+      sum: 12.5,
+      by: { name: 'Ada', 'a/b': null, at: { day: 1 } },
+      lines: [1, 2],
+    });
+    const cwd = folderOf([...finished(2, output), ...finished(3, '"text"'), ...failed(4, 'no')], {
+      't.csv': 'n\n1\n2\n3\n',
+    });
+    const show = async (columns: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
+      const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+      return [...stdout.split('\n'), /no room.*(?:\n .*)*/.exec(stderr)?.[0]];
+    };
+    expect(await show(80)).toEqual([
+      'LINE  n  OUTCOME   /sum  /by/name  /by/at     /lines  output  REASON',
+      '2     1  finished  12.5  Ada       {"day":1}  [1,2]',
+      '3     2  finished                                     text',
+      '4     3  failed                                               no',
+      '',
+      undefined,
+    ]);
+    expect(await show(50)).toEqual([
+      'LINE  n  OUTCOME   /sum  /by/name  /lines  REASON',
+      '2     1  finished  12.5  Ada       [1,2]',
+      '3     2  finished',
+      '4     3  failed                            no',
+      '',
+      'no room for /by/at, output; -o csv\n    has all',
+    ]);
+    expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain(
+      "To list the outputs: wfr results out.jsonl --get /sum --get /by/name --get '/by/a~1b'\n",
+    );
+  });
+
   const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';
 
   test('results -o csv --rows: the columns and rows of the table in its order, also those that were never sent', async () => {
@@ -263,7 +302,7 @@ describe('results --rows', () => {
     expect(stderr).not.toContain('warning');
   });
 
-  test('results --rows: people see the columns of the table that fit, the outcome and the output', async () => {
+  test('results --rows: people see the columns of the table that fit, the outcome and the values of the output', async () => {
     const cwd = folderOf([...failed(4, 'no total'), ...finished(2, '{"total":1}')], { 't.csv': TABLE });
     const show = (columns: number, ...args: string[]) => {
       const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
@@ -272,13 +311,13 @@ describe('results --rows', () => {
     const wide = await show(80);
     expect(wide.stderr).not.toContain('no room');
     expect(wide.stdout).toBe(
-      'LINE  customer             amount:=  id  OUTCOME   output       REASON\n' +
-        '2     ACME                      007  a   finished  {"total":1}\n' +
-        '4     Smith, "Inc."\\nLtd.        -5  b   failed                 no total\n' +
+      'LINE  customer             amount:=  id  OUTCOME   /total  REASON\n' +
+        '2     ACME                      007  a   finished       1\n' +
+        '4     Smith, "Inc."\\nLtd.        -5  b   failed            no total\n' +
         '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toMatch(/warning: no room for amount:=, id;\s+-o\s+csv has all\n/);
+    expect(narrow.stderr).toMatch(/warning: no room for amount:=, id,\s+REASON;\s+-o\s+csv has all\n/);
     // The first column usually names the row.
     expect(narrow.stdout).toBe(
       'LINE  customer          OUTCOME   /total\n' +

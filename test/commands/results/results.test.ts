@@ -55,9 +55,10 @@ describe('results', () => {
     );
     const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl', 'c.jsonl'], { cwd });
     const rows = 'rows such as 1 are';
+    const fix = 'name one file of each shard of one batch';
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: `wfr: error: 2 problems\n  ${rows} in both a.jsonl and b.jsonl\n  ${rows} in both a.jsonl and c.jsonl\n`,
+      stderr: `wfr: error: 2 problems\n  ${rows} in both a.jsonl and b.jsonl; ${fix}\n  ${rows} in both a.jsonl and c.jsonl; ${fix}\n`,
     });
   });
 
@@ -388,6 +389,13 @@ test('results: of a table, the error names the results file beside it', async ()
   // A command is copied whole.
   const { stderr } = await runCli(['results', 'out.csv'], { cwd, terminal: 40, env: { NO_COLOR: '1' } });
   expect(stderr).toMatch(/\n {2}See:\n {4}wfr results out\.csv\.w\.results\.jsonl\n/);
+});
+
+test('results: of a mistyped name, the error has the command with the file that is meant; of no results file, none is meant', async () => {
+  const cwd = folderWith({ 'a.jsonl': HEAD, 'b.txt': 'text\n' });
+  const show = async (name: string) => (await runCli(['results', name], { cwd })).stderr;
+  expect(await show('a.jsn')).toContain('a.jsn: no such file (ENOENT)\n  See: wfr results a.jsonl\n');
+  expect(await show('b.txt')).toContain('\n  See: wfr history\n');
 });
 
 test.each([[['-o', 'csv']], [['--get', '/a']]])(
