@@ -33,8 +33,6 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
-/** Outside a window, longer cells move those after them. */
-const MAX_WIDTH = 80;
 
 /**
  * Fits a table to `width`: its empty columns are left out, then those of the highest rank, then cells are cut. Returns the
@@ -50,7 +48,7 @@ export function fitTable<Row>(
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
   const shown = fitColumns(
-    filled.map((column) => ({ ...column, width: naturalWidth(column, rows, windowWidth || MAX_WIDTH) })),
+    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width,
   );
   const line = (row?: Row) => {
@@ -58,8 +56,8 @@ export function fitTable<Row>(
       const text = row ? column.text(row) : column.header;
       const paint = row ? column.paint?.(row) : style.bold;
       const isLabel = row && column.isCutAtStart?.(row) && !text.startsWith('line ');
-      const cut = windowWidth ? cutText(text, column.width, isLabel || text.startsWith('/')) : text;
-      const space = ' '.repeat(Math.max(0, column.width - textWidth(cut)));
+      const cut = cutText(text, column.width, isLabel || text.startsWith('/'));
+      const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
     });
@@ -83,11 +81,8 @@ export function layOutTable<Row>(...table: Parameters<typeof fitTable<Row>>): st
 
 type SizedColumn<Row> = Column<Row> & { width: number };
 
-function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[], most: number): number {
-  return rows.reduce(
-    (widest, row) => Math.max(widest, Math.min(textWidth(text(row)), most)),
-    textWidth(header),
-  );
+function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
+  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
 }
 
 /** Leaves out columns by their rank, then narrows the widest, until a line has at most `width` columns. */

@@ -76,6 +76,9 @@ interface ResultRow {
 /** Characters of the rows that a table is fitted to, and of those that are kept at once. */
 const MAX_TABLE = 100_000;
 
+/** The columns of a cell for people outside a window. */
+const MAX_WIDTH = 100;
+
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
@@ -110,11 +113,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     }
   }
 
-  function toRow(
-    outcome: Outcome,
-    label = outcome.label ?? '',
-    cells: readonly WrittenCell[] = [],
-  ): ResultRow {
+  function toRow(outcome: Outcome, label = outcome.label ?? '', cells: readonly WrittenCell[] = []) {
     const { row, state, run } = outcome;
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = isFinished(run) ? outputOf(outcome) : undefined;
@@ -151,7 +150,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows as a table for people, which is fitted to the first ones: all of them may not fit into memory. */
   async function* readTable(): AsyncGenerator<string, void, void> {
-    const { fitTable } = await import('../../view/table.js');
+    const { cutText, fitTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
     let fitted: ReturnType<typeof fitTable<readonly string[]>> | undefined;
@@ -159,7 +158,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       if (rows.length === 0) return '';
       const isFirst = !fitted;
       fitted ??= fitTable(rows, columnsOf(rows), page);
-      for (const { header, text } of fitted.leftOut) if (rows.some((row) => text(row))) leftOut.add(header);
+      for (const { header, text } of fitted.leftOut)
+        if (rows.some((row) => text(row))) leftOut.add(header.trim());
       const lines = rows.flatMap(fitted.linesOf);
       return `${(isFirst ? [fitted.header, ...lines] : lines).join('\n')}\n`;
     };
@@ -168,10 +168,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const row = [name, ...cells.map(textOf), outcome, ...values.map(textOf), why].map((text) =>
-        // As JSON has them.
-        sanitize(String(text).replaceAll('\n', '\\n')),
-      );
+      const row = [name, ...cells.map(textOf), outcome, ...values.map(textOf), why].map((text, index) => {
+        // Line feeds are as JSON has them.
+        const cell = sanitize(String(text).replaceAll('\n', '\\n'));
+        // The end of a path is the last that is cut.
+        return index === 0 ? cell : cutText(cell, page.width || MAX_WIDTH);
+      });
       rows.push(row);
       size += row.join('').length;
       if (size < MAX_TABLE) continue;
@@ -202,8 +204,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         isKept: Boolean(get),
         rank: get || index === 0 ? 0 : 3,
       })),
-      // A row that follows may have one.
-      { header: 'REASON', isKept: joined.rows.reasons().length > 0, rank: 2 },
+      // A row that follows may have one, and a longer one.
+      { header: 'REASON'.padEnd(18), isKept: joined.rows.reasons().length > 0, rank: 2 },
     ];
     return columns.map((column, index) => ({
       text: ({ [index]: cell = '' }) =>

@@ -17,7 +17,7 @@ import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { isFinished, outputOf } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
-import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
+import { followPointer, listPointers, type ValuePointer } from '../../text/json/pointer.js';
 import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
@@ -195,11 +195,19 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 /** Values of an output that have columns of their own, and those that a command lists. */
 const MAX_VALUES = 9;
 const MAX_LISTED = 3;
+/** The bytes of a long value, such as a document. */
+const LONG = 500;
 
-/** Returns pointers to the first values of the first output; none if no row has one. */
+/** Returns pointers to the first values of the first output, long ones last; none if no row has one. */
 async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
   const outcomes = joined.rows.count('finished') > 0 ? readOutcomes(joined) : [];
-  for await (const { run } of outcomes) if (isFinished(run)) return listPointers(outputOf(run), MAX_VALUES);
+  for await (const { run } of outcomes) {
+    if (!isFinished(run)) continue;
+    const output = outputOf(run);
+    const isLong = ({ segments }: ValuePointer) => followPointer(output, segments).value.length > LONG;
+    const pointers = listPointers(output, MAX_VALUES);
+    return pointers.toSorted((one, other) => Number(isLong(one)) - Number(isLong(other)));
+  }
   return [];
 }
 

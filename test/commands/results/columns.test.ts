@@ -150,15 +150,19 @@ describe('results --get', () => {
       expect(await warn(...args)).toBeUndefined();
   });
 
-  test('results --get: text of many rows is one table with all of them, also reasons that the first ones do not have', async () => {
+  test('results --get: text of many rows is one table with all of them, whose columns fit the first ones', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_900) });
-    const events = Array.from({ length: 60 }, (_, index) => finished(index + 2, long)).flat();
-    const { stdout } = await results([...events, ...failed(62, 'no total')], {}, '--get', '/a');
+    const events = Array.from({ length: 900 }, (_, index) => finished(index + 2, long)).flat();
+    const last = [...failed(902, 'The totals do not match'), ...finished(903, '{"a":"y"}')];
+    const { stdout } = await results([...events, ...last], {}, '--get', '/a');
     const lines = stdout.split('\n').slice(0, -1);
-    // No line is filled up to the longest cell.
-    expect(lines[0]).toMatch(/^ROW {7}OUTCOME {3}\/a {80}REASON$/);
-    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{1900}$/.test(line))).toHaveLength(60);
-    expect(lines.slice(61)).toEqual([`t.csv:62  failed    ${' '.repeat(82)}no total`]);
+    expect(lines[0]).toMatch(/^ROW {8}OUTCOME {3}\/a {100}REASON$/);
+    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{99}…$/.test(line))).toHaveLength(900);
+    // None of the first ones has a reason.
+    expect(lines.slice(901)).toEqual([
+      `t.csv:902  failed    ${' '.repeat(102)}The totals do not…`,
+      't.csv:903  finished  y',
+    ]);
   });
 
   test('results --get: a value that no output has is an empty column, and a warning with the keys of the first output', async () => {
@@ -187,6 +191,14 @@ describe('results --get on a terminal', () => {
     );
     expect(stderr.replace(/\s+/g, ' ')).toContain(': The totals do not match: 119.00 expected, 191.00 found');
     expect(stderr).toContain('no room for REASON; -o csv has all\n');
+  });
+
+  test('results --get: the path of a file is cut at its start, wherever the window ends', async () => {
+    const [event, ...more] = failed(3, 'no');
+    const cwd = folderOf([{ ...event, label: `scans/${'x'.repeat(60)}/bad.pdf` }, ...more]);
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
+    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    expect(stdout).toMatch(/\n…x+\/bad\.pdf {2}failed\n$/);
   });
 
   test('results --get: the reason of a row is beside its values, cut where the window ends', async () => {
@@ -239,6 +251,7 @@ describe('results --get on a terminal', () => {
 describe('results --rows', () => {
   test('results --rows: the values of the first output have columns, the first one always, others after reasons where there is room', async () => {
     const output = JSON.stringify({
+      scan: `data:,${'x'.repeat(999)}`,
       sum: 12.5,
       by: { name: 'Ada', 'a/b': null, at: { day: 1 } },
       lines: [1, 2],
@@ -257,15 +270,15 @@ describe('results --rows', () => {
       '3     2  finished                                     text',
       '4     3  failed                                               no',
       '',
-      undefined,
+      'no room for /scan; -o csv has all',
     ]);
-    expect(await show(50)).toEqual([
-      'LINE  n  OUTCOME   /sum  /by/name  /lines  REASON',
-      '2     1  finished  12.5  Ada       [1,2]',
+    expect(await show(55)).toEqual([
+      'LINE  n  OUTCOME   /sum  /by/name  REASON',
+      '2     1  finished  12.5  Ada',
       '3     2  finished',
-      '4     3  failed                            no',
+      '4     3  failed                    no',
       '',
-      'no room for /by/at, output; -o csv\n    has all',
+      'no room for /by/at, /lines, /scan,\n    output; -o csv has all',
     ]);
     expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain(
       "To list the outputs: wfr results out.jsonl --get /sum --get /by/name --get '/by/a~1b'\n",
