@@ -33,14 +33,11 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
     return succeeded ? undefined : failures.add({ outcome: outcome.label, step, message }, entry).id;
   });
   const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
-  yield renderHead(headline).text;
   const [first] = entries;
-  yield `<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">\n<main>\n`;
-  yield renderHeader(headline, first?.name, common, result).text;
-  if (entries.length > 1) yield renderFigures(entries, counts).text;
-  yield renderFailures(failures.bySize()).text;
-  yield renderRuns(entries, counts, common).text;
-  yield '</main>\n<script type="application/json" id="data">';
+  yield markup`${renderHead(headline)}<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">
+<main>
+${renderHeader(headline, first?.name, common, result)}${entries.length > 1 ? renderFigures(entries, counts) : ''}${renderFailures(failures.bySize())}${renderRuns(entries, counts, common)}</main>
+<script type="application/json" id="data">`.text;
   yield* serializeEntries(entries, common, groupIds, table);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
