@@ -46,20 +46,14 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
  * or a file that is not regular, and the system's error.
  */
 export async function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void) {
-  await assertRegularFile(path);
+  assertRegular(await statOf(path));
   return decodeEvents(createReadStream(path), name, onEvent);
-}
-
-/** Throws BatchFileError for one that is not regular. */
-async function assertRegularFile(path: string): Promise<void> {
-  const found = await statOf(path);
-  if (found) assertRegular(found);
 }
 
 /** Reads the first bytes of a file. Throws BatchFileError for one that is not regular, and the system's error. */
 export async function readStart(path: string, length = 16): Promise<Buffer> {
   // Opening a pipe would wait for its writer.
-  await assertRegularFile(path);
+  assertRegular(await statOf(path));
   return buffer(createReadStream(path, { end: length - 1 }));
 }
 

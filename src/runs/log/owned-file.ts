@@ -177,9 +177,9 @@ function keepOwned(
   }
 }
 
-/** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */
-export function assertRegular(stats: BigIntStats): void {
-  if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
+/** Throws BatchFileError for what exists and is a device, a pipe or a directory: nothing can be continued from it. */
+export function assertRegular(stats: BigIntStats | undefined): void {
+  if (stats?.isFile() === false) throw new BatchFileError('it is not a regular file');
 }
 
 /** Syncs the directory entry of a new file, where the system supports it. */
