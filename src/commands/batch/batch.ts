@@ -22,7 +22,7 @@ import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { createBatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
-import { foldersOfPatterns, requiresResults } from './results-place.js';
+import { requiresResults } from './results-place.js';
 import type { RecordedTable } from './row-source.js';
 import { NO_RUN, validateDecisions } from './unknown-rows.js';
 
@@ -43,8 +43,7 @@ export function execute(
     const plan = await interruption.raceToOpen(planBatch(workflow, paths, flags, command, context));
     try {
       if (flags.check) return await interruption.raceWithSignal(checkRows(plan, context));
-      // As the user wrote them, with a file in the folder of each pattern.
-      const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
+      const files = flags.each === undefined ? undefined : plan.samples;
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);
       return await sendRows(plan, flags, await command.openSession(plan), rowFiles, program.rawArgs);
     } finally {
@@ -121,7 +120,7 @@ async function sendRows(
     onWait: reporter.waitingForService,
   });
   const gated = withGate(gate, session);
-  const { rows: source = `${commonFolder(foldersOfPatterns(plan.patterns))}/*` } = flags;
+  const { rows: source = `${commonFolder(plan.samples)}/*` } = flags;
   const command = nextCommand(args, flags, context);
   const recorded = {
     id: log.recorded.batch,

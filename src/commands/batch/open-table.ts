@@ -21,11 +21,11 @@ export interface TableFlags {
 }
 
 /**
- * Opens the table of --rows, or that of the files of --each, which were found for `patterns`; `signal` ends each reading of
+ * Opens the table of --rows, or that of the files of --each, which were found for `paths`; `signal` ends each reading of
  * it. Throws UsageError.
  */
 export async function openTable(
-  { patterns, files }: { patterns: readonly string[]; files: readonly string[] },
+  { paths, files }: { paths: readonly string[]; files: readonly string[] },
   flags: TableFlags,
   context: Context,
   signal: AbortSignal,
@@ -37,17 +37,17 @@ export async function openTable(
       throw new UsageError(
         `--each ${JSON.stringify(each)}: expected the name of an input, such as invoice; only a column of --rows can have a media type`,
       );
-    if (patterns.length === 0)
+    if (paths.length === 0)
       throw new UsageError(
         `--each ${each}: requires files after the workflow, such as scans/inv-*.pdf, or a folder`,
       );
     return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
   }
   if (rows === undefined) {
-    const table = patterns.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
+    const table = paths.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
     const how =
       table === undefined
-        ? `--rows <file>, or --each <parameter> ${shellCommand(patterns.slice(0, 1)) || 'and files'}`
+        ? `--rows <file>, or --each <parameter> ${shellCommand(paths.slice(0, 1)) || 'and files'}`
         : `--rows ${table} reads this table`;
     throw new UsageError(`wfr batch requires rows: ${how}`, 'wfr help batch');
   }

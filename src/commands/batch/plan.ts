@@ -53,13 +53,13 @@ export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
 /** Validates the command line, and opens the table. Throws UsageError with all problems. */
 export async function planBatch(
   workflow: string,
-  written: readonly string[],
+  paths: readonly string[],
   flags: BatchFlags,
   { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
   const { failFast = false, keepGoing = false, sendChanged = false } = flags;
-  const { patterns, files } = await expandFiles(written, flags, interruption.signal, context);
+  const { samples, files } = await expandFiles(paths, flags, interruption.signal, context);
   const profile = await chooseProfile(flags, context);
   const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
@@ -92,7 +92,7 @@ export async function planBatch(
     stopping: () => {
       if (failFast && keepGoing) throw exclusive('--fail-fast', '--keep-going');
     },
-    source: () => openTable({ patterns, files }, flags, context, interruption.signal),
+    source: () => openTable({ paths, files }, flags, context, interruption.signal),
     ...sessionSteps(sources),
   });
   const { workflowId, defaults, shard, settings } = checked;
@@ -106,7 +106,7 @@ export async function planBatch(
     const name = workflowNames(profile)(workflowId) ?? target.workflow.slice(0, 8);
     const isRecorded = !flags.check || flags.results !== undefined;
     const results = isRecorded
-      ? await chooseResults(flags, { files, patterns, workflowName: name, target }, context)
+      ? await chooseResults(flags, { files, samples, workflowName: name, target }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
     if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
@@ -124,7 +124,7 @@ export async function planBatch(
     target,
     concurrency,
     declared,
-    patterns,
+    samples,
     results,
     warnings: [...warnings, ...texts.warnings],
     subjects: [{ workflowId }],
@@ -136,19 +136,19 @@ export async function planBatch(
 }
 
 /**
- * Returns each file of patterns and folders once, but no results files, nor the reports that are written to a folder; and the
- * patterns, in which a folder is a file in it.
+ * Returns each file of patterns and folders once, but no results files, nor the reports that are written to a folder; and a
+ * sample of each path: a file in the folder, or in that which the pattern names before its first wildcard.
  */
 async function expandFiles(
   paths: readonly string[],
   flags: BatchFlags,
   signal: AbortSignal,
   context: Context,
-): Promise<{ patterns: string[]; files: string[] }> {
+) {
   const absolute = (path: string) => resolvePath(path, context);
   const reports = reportFiles(flags, context).map(({ path }) => path);
   const results = flags.results === undefined ? '' : absolute(flags.results);
-  const patterns: string[] = [];
+  const samples: string[] = [];
   /** By their places: a pattern may match a file that another one does. */
   const files = new Map<string, string>();
   for (const path of paths) {
@@ -159,7 +159,7 @@ async function expandFiles(
       );
     const isOfFolder = flags.each !== undefined && (await isFolder(absolute(path)).catch(() => false));
     const found = isOfFolder ? filesInFolder(path, signal, context) : expandPatterns([path], context);
-    patterns.push(isOfFolder ? join(path, 'file') : path);
+    samples.push((isOfFolder ? join(path, 'file') : path).replace(/[*?[].*$/s, 'file'));
     for (const file of await found) {
       const place = absolute(file);
       const mayBeResults = place === results || /\.jsonl$/i.test(file);
@@ -168,7 +168,7 @@ async function expandFiles(
       if (!isWritten && !files.has(place)) files.set(place, file);
     }
   }
-  return { patterns, files: [...files.values()] };
+  return { samples, files: [...files.values()] };
 }
 
 /** Files that Node.js and the batch have open besides those of rows. */

@@ -31,9 +31,9 @@ interface PlaceFlags {
 
 /** What the name of the file says, so that other rows have another one. */
 interface NamedRows {
-  /** The files of --each, and the same before patterns were expanded. */
+  /** The files of --each, and a file in the folder of each path that the user wrote. */
   files: readonly string[];
-  patterns: readonly string[];
+  samples: readonly string[];
   /** The configured name of the workflow, or the start of the id. */
   workflowName: string;
   /** What the file would be for. */
@@ -43,7 +43,7 @@ interface NamedRows {
 /** Returns the results file; undefined for stdout. Throws UsageError where there is none by default. */
 export async function chooseResults(
   { results, rows }: PlaceFlags,
-  { files, patterns, workflowName, target }: NamedRows,
+  { files, samples, workflowName, target }: NamedRows,
   context: Context,
 ): Promise<ResultsPlace | undefined> {
   const { cwd, env } = context;
@@ -56,7 +56,7 @@ export async function chooseResults(
     throw requiresResults(`${rows} is not a regular file`);
   const part = target.shard === '1/1' ? '' : `.${target.shard.replace('/', '-of-')}`;
   const suffix = `.${toSafeName(workflowName) || 'workflow'}${part}.results.jsonl`;
-  const base = absolute(rows ?? commonFolder(foldersOfPatterns(patterns).map(absolute)));
+  const base = absolute(rows ?? commonFolder(samples.map(absolute)));
   if (basename(base) === '') throw requiresResults(`the files have no folder in common but ${base}`);
   const path = base + suffix;
   const [known, another] = (await isFile(path)) ? [path] : await findRenamed(base, target);
@@ -89,11 +89,6 @@ async function findRenamed(base: string, target: BatchTarget): Promise<string[]>
 /** Returns why a batch without --results cannot be continued. */
 export function requiresResults(why: string): UsageError {
   return new UsageError(`--results <file.jsonl> is required: ${why}`);
-}
-
-/** Returns patterns as files in the folder that each names before its first wildcard. */
-export function foldersOfPatterns(patterns: readonly string[]): string[] {
-  return patterns.map((pattern) => pattern.replace(/[*?[].*$/s, 'file'));
 }
 
 /** Returns an existing results file of a folder above or below: the files of an earlier command had another one in common. */
