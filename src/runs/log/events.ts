@@ -135,7 +135,8 @@ type Valid<Checks> = { [Name in Exclude<keyof Checks, OptionalName<Checks>>]: Ch
 };
 type EventOf<Events> = { [Name in keyof Events]: { event: Name } & Valid<Events[Name]> }[keyof Events];
 
-export type RowEvent = EventOf<typeof ROW_EVENTS>;
+/** In those without a label, it is undefined. */
+export type RowEvent = EventOf<typeof ROW_EVENTS> & { label?: string | undefined };
 export type FileEvent = EventOf<typeof FILE_EVENTS>;
 export type Event = RowEvent | FileEvent;
 export type RecordedError = Valid<typeof ERROR>;

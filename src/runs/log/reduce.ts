@@ -112,7 +112,7 @@ export const NEW_ROW: RowRecord = { now: { state: 'waiting' } };
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
   return {
     ...transition(record, event, (state) => becomeKnown(state, record.now, event, time)),
-    label: ('label' in event ? event.label : undefined) ?? record.label,
+    label: event.label ?? record.label,
     inputs: (event.event === 'intent' ? event.inputs : undefined) ?? record.inputs,
   };
 }

@@ -122,8 +122,7 @@ export function createRowStates() {
 
     /** Applies an event to the state of its row. */
     apply(event: RowEvent): void {
-      const { row } = event;
-      const label = 'label' in event ? event.label : undefined;
+      const { row, label } = event;
       const isBegun = event.event === 'intent' || (event.event === 'recorded' && event.held !== undefined);
       const isKnown = labels.has(row) || (isBegun && labels.size < MAX_LABELS);
       if (label !== undefined && isKnown) labels.set(row, label);
