@@ -101,7 +101,7 @@ export async function planBatch(
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
   };
-  const validateFiles = async () => {
+  try {
     assertOneBody(settings.headers);
     const name = workflowNames(profile)(workflowId) ?? target.workflow.slice(0, 8);
     const isRecorded = !flags.check || flags.results !== undefined;
@@ -110,29 +110,27 @@ export async function planBatch(
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
     if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
-    return results;
-  };
-  const results = await validateFiles().catch(async (error) => {
+    const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
+    const texts = await describeTexts(defaults, context.cwd, Boolean(declared));
+    return {
+      ...checked,
+      ...source,
+      target,
+      concurrency,
+      declared,
+      samples,
+      results,
+      warnings: [...warnings, ...texts.warnings],
+      subjects: [{ workflowId }],
+      triggersAgain: flags.results === '-',
+      failFast,
+      keepGoing,
+      sendChanged,
+    };
+  } catch (error) {
     await source.close();
     throw error;
-  });
-  const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
-  const texts = await describeTexts(defaults, context.cwd, Boolean(declared));
-  return {
-    ...checked,
-    ...source,
-    target,
-    concurrency,
-    declared,
-    samples,
-    results,
-    warnings: [...warnings, ...texts.warnings],
-    subjects: [{ workflowId }],
-    triggersAgain: flags.results === '-',
-    failFast,
-    keepGoing,
-    sendChanged,
-  };
+  }
 }
 
 /**
