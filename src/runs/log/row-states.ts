@@ -47,7 +47,7 @@ export function createRowStates() {
   const messages = new Map<number, readonly string[]>();
   const groups = createReasonGroups<number>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
-  const noResponse = know('unknown', 'unknown-outcome', { message: NO_RESPONSE }, 0);
+  const noResponse = know('unknown', { code: 'unknown-outcome', reason: NO_RESPONSE }, 0);
   const counts = new Map<RowState, number>();
   let isFound = (_row: number) => true;
   let known = 0;
@@ -139,8 +139,8 @@ export function createRowStates() {
     },
 
     /** Says why a row is in its state, until its next event. */
-    setReason(row: number, { code, reason }: RecordedError): void {
-      standings.set(row, share(know(recordedState(row), code, { message: reason }, row)));
+    setReason(row: number, error: RecordedError): void {
+      standings.set(row, share(know(recordedState(row), error, row)));
     },
   };
 
@@ -199,19 +199,19 @@ export function createRowStates() {
     if (event.event === 'sent') return before.state === 'unknown' ? before : noResponse;
     if (event.event === 'ended' && ROW_STATES[rowState] !== 'skip') {
       const { run } = event;
-      return know(rowState, undefined, { step: run.error?.step, message: failureMessage(run) }, row);
+      return know(rowState, { reason: failureMessage(run) }, row, run.error?.step);
     }
     // Most events of a large file are of these.
     const hasNone = ['waiting', 'running', 'finished'].includes(rowState);
     const error = hasNone ? undefined : errorOf(becomeKnown(rowState, { state: before.state }, event));
-    return error ? know(rowState, error.code, { message: error.reason }, row) : { state: rowState };
+    return error ? know(rowState, error, row) : { state: rowState };
   }
 
   function know(
     rowState: RowState,
-    code: ErrorCode | undefined,
-    { step = '', message }: { step?: string | undefined; message: string },
+    { code, reason: message }: { code?: ErrorCode; reason: string },
     row: number,
+    step = '',
   ): Known {
     const text = withoutLabel(message, labels.get(row));
     messages.delete(row);
