@@ -84,7 +84,7 @@ function keepOwned(
         if (isNew && isUseless) await enqueue(() => promises.unlink(path));
         else await write([encodeEvent({ event: 'close' }, clock.now(), token)]);
       } finally {
-        await unlessGivenUp(handle.close()).catch(fail);
+        await finish(handle.close());
       }
     },
   };
@@ -107,24 +107,23 @@ function keepOwned(
     await assertOurs(bytes);
   }
 
-  /** Settles like the work on the disk, or rejects when nobody waits for it any longer: the disk may never answer. */
-  async function unlessGivenUp(work: Promise<void>): Promise<void> {
+  /**
+   * Resolves when the work on the disk is done. Throws OutputError if it fails, or when nobody waits for it any longer: the disk
+   * may never answer. The file may then end in an incomplete line or belong to another process: nothing more is written.
+   */
+  async function finish(work: Promise<void>): Promise<void> {
     await untilAborted(work, giveUp).catch((error) => {
-      throw error === giveUp.reason ? new Error('the disk does not respond') : error;
+      const cause = error === giveUp.reason ? new Error('the disk does not respond') : error;
+      failing.abort(new OutputError(cause, name));
+      throw failed.reason;
     });
   }
 
   function enqueue(work: () => Promise<void>): Promise<void> {
     return inTurn(async () => {
       failed.throwIfAborted();
-      await unlessGivenUp(work()).catch(fail);
+      await finish(work());
     });
-  }
-
-  /** After a failure the file may end in an incomplete line or belong to another process: nothing more is written. */
-  function fail(error: Error): never {
-    failing.abort(new OutputError(error, name));
-    throw failed.reason;
   }
 
   function scheduleHeartbeat(): void {
