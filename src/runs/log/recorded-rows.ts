@@ -1,6 +1,6 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
 import { createDigestList } from './compact-lists.js';
-import type { Event, RowRanges } from './events.js';
+import { type Event, isRowEvent, type RowRanges } from './events.js';
 
 /** The rows of a command that recorded them all. */
 export interface Presence {
@@ -21,11 +21,6 @@ export function createRecordedRows() {
   let present: Presence | undefined;
   const moved: number[] = [];
   let copies = new Map<string, number>();
-
-  const setName = (row: number, label: string | undefined) => {
-    recorded.lastRow = Math.max(recorded.lastRow, row);
-    if (label !== undefined) labels[row] = hashOf(label);
-  };
 
   const recorded = {
     /** The key of the digests. */
@@ -51,6 +46,11 @@ export function createRecordedRows() {
 
     /** Applies an event. */
     apply(event: Event): void {
+      if (isRowEvent(event)) {
+        const { row, label } = event;
+        recorded.lastRow = Math.max(recorded.lastRow, row);
+        if (label !== undefined) labels[row] = hashOf(label);
+      }
       switch (event.event) {
         case 'batch': {
           const { rowSalt = '' } = event;
@@ -59,8 +59,7 @@ export function createRecordedRows() {
           return;
         }
         case 'recorded': {
-          const { row, key, written, place, label } = event;
-          setName(row, label);
+          const { row, key, written, place } = event;
           recorded.keys.set(row, key);
           if (written !== undefined) recorded.written.set(row, written);
           if (place === undefined) return;
@@ -68,8 +67,6 @@ export function createRecordedRows() {
           moved.push(row);
           return;
         }
-        case 'intent':
-          return setName(event.row, event.label);
         case 'copy':
           copies.set(event.place, event.of);
           return;
