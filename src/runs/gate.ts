@@ -103,9 +103,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
 
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
-      const status = busy?.status;
-      if (waitCause || status !== undefined) return { status, until };
-      return readAgain === undefined ? undefined : { status, until: readAgain };
+      const next = waitCause || busy ? until : readAgain;
+      return next === undefined ? undefined : { status: busy?.status, until: next };
     },
 
     acquire: limiter.acquire,
