@@ -83,8 +83,8 @@ async function openBoundary(
 ): Promise<Boundary> {
   const name = rows === '-' ? 'the working folder' : 'the folder of the table';
   // Without a working folder, every path is outside.
-  const folder = base === '' ? undefined : await realpath(base).catch(() => undefined);
-  const folders = folder === undefined ? [] : [folder];
+  const folder = base && (await realpath(base).catch(() => ''));
+  const folders = folder === '' ? [] : [folder];
   if (filesUnder === undefined) {
     const fix = 'to allow files of another folder, use --files-under <folder>';
     return { folders, problem: `is outside ${name}; ${fix}` };
