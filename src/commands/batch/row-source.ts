@@ -99,7 +99,8 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   }
   await identify();
   const digest = hmac?.digest('hex').slice(0, 32);
-  if (digest !== undefined && recordedDigest !== undefined && recordedDigest !== digest)
+  // A file is of one shard: a command that has no digest has recorded none.
+  if ((recordedDigest ?? digest) !== digest)
     throw new BatchFileError(
       'the table has changed since its rows were recorded; with --shard it must stay as it was, or use another --results file',
     );
