@@ -183,7 +183,8 @@ export function rowRunner(
     const options = { id, known, wait: plan.wait, label: null, exists: true, signal: stopWatching };
     const { run, late, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
-    if (error?.code === 'no-such-run') log.record({ event: 'lost', row: number });
+    const isLost = error?.code === 'no-such-run';
+    if (isLost) log.record({ event: 'lost', row: number });
     else if (error) {
       // A signal that stopped the watching says nothing about the run.
       if (!error.signal) log.rows.setReason(number, recordedError(error, secrets));
@@ -194,7 +195,7 @@ export function rowRunner(
       log.record({ event: 'ended', row: number, late, run });
       history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isEnd: !late });
     }
-    const state = error?.code === 'no-such-run' ? 'lost' : stateOfRun(run, error);
+    const state = isLost ? 'lost' : stateOfRun(run, error);
     const reason = error ? { message: rowReason(error) } : run?.error;
     return { exit: exitOf({ state, error }), id, reason, error, late };
   }
