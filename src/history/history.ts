@@ -203,10 +203,10 @@ export function openHistory(context: Context) {
 /** Returns the folder of the history; undefined if none is kept. */
 function findFolder({ env, platform, home, uid }: Context): LogFolder | undefined {
   const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = env;
-  const configured = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined];
   const inHome = join(home, '.local', 'state');
+  const folders = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined, inHome];
   // A relative path is to be ignored (XDG Base Directory Specification).
-  const state = [...configured, inHome].find((path) => path && isAbsolute(path));
+  const state = folders.find((path) => path && isAbsolute(path));
   if (WFR_HISTORY === '0' || !state) return undefined;
   return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
 }
