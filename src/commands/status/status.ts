@@ -1,7 +1,6 @@
 /** `wfr status`: shows the current state of runs. */
 import { chooseProfile } from '../../config/profile.js';
 import type { Exit } from '../../exit-code.js';
-import type { PastRun } from '../../history/history.js';
 import { stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, isFinished, outputOf, type Run, withoutJson } from '../../service/run.js';
@@ -9,6 +8,7 @@ import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
+import type { ListedRun } from '../../view/table.js';
 import type { ShowFlags } from '../shared/output-flags.js';
 import {
   endWith,
@@ -57,7 +57,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     while (polls[0]) {
       const outcome = await polls[0].outcome;
       if (polls.length === 1) cancelNotice();
-      const shown = await show(outcome, listed[runs.length]?.past, view, session);
+      const shown = await show(outcome, listed[runs.length], view, session);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }
@@ -84,7 +84,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
 /** Shows one run, and returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
 async function show(
   outcome: WatchOutcome,
-  past: PastRun | undefined,
+  listed: ListedRun | undefined,
   plan: StatusPlan,
   session: Session,
 ): Promise<WatchOutcome> {
@@ -102,7 +102,7 @@ async function show(
     const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
     if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
   } else if (format !== 'text') await printRun(run, format, severalRuns, session);
-  else if (!severalRuns) await printSummary(run, past, plan, session);
+  else if (!severalRuns) await printSummary(run, listed, plan, session);
   // It was read, which is what was asked for.
   const state = flags.exitStatus || !hasValue ? stateOfRun(run) : 'accepted';
   return { ...withRunTimes(outcome, service), state };
@@ -115,10 +115,11 @@ const MIN_PREVIEW = 20;
 const MAX_LINES = 15;
 
 /** Prints all that is known of a run, with the beginning of its output, and how to see more. */
-async function printSummary(run: Run, past: PastRun | undefined, plan: StatusPlan, session: Session) {
+async function printSummary(run: Run, listed: ListedRun | undefined, plan: StatusPlan, session: Session) {
+  const { past, workflow } = listed ?? {};
   const { stdout, layout, reporter, service } = session;
   const [output, isCut] = isFinished(run) ? beginningOf(outputOf(run), layout.width) : [];
-  const name = (past && plan.settings.workflowNameOf(past.workflow)) ?? run.versionName;
+  const name = workflow ?? run.versionName;
   const detail = name === run.versionName ? past?.workflow : run.versionName;
   const more = {
     duration: durationText(past),
