@@ -36,12 +36,8 @@ export function createRowLines() {
       let record = NEW_ROW;
       for (const start of ofRow.reverse()) {
         const event = reader.read(row, start);
+        if (isKept && event.event === 'ended') event.run = leaveOnDisk(event.run, reader.file, row, start);
         record = reduce(record, event, event.time);
-        if (isKept && event.event === 'ended')
-          record = {
-            ...record,
-            now: { ...record.now, run: leaveOnDisk(event.run, reader.file, row, start) },
-          };
       }
       return record;
     },
