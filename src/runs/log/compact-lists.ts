@@ -1,15 +1,16 @@
 /** Lists of something for each row, in a few bytes a row: a table may have millions of rows, or only one with a large number. */
 
 const PAGE_SIZE = 1_024;
+const pageOf = (row: number) => Math.floor(row / PAGE_SIZE);
 
 /** Returns a list that grows by pages, so that growing copies nothing and unused ranges take no memory. */
 export function createPagedArray<T>() {
   const pages: T[][] = [];
   return {
-    get: (row: number): T | undefined => pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE],
+    get: (row: number): T | undefined => pages[pageOf(row)]?.[row % PAGE_SIZE],
 
     set(row: number, value: T): void {
-      const index = Math.floor(row / PAGE_SIZE);
+      const index = pageOf(row);
       pages[index] ??= [];
       pages[index][row % PAGE_SIZE] = value;
     },
@@ -38,12 +39,12 @@ export function createDigestList() {
 
     get(row: number): string | undefined {
       const start = (row % PAGE_SIZE) * SIZE;
-      const digest = pages[Math.floor(row / PAGE_SIZE)]?.toString('hex', start, start + SIZE);
+      const digest = pages[pageOf(row)]?.toString('hex', start, start + SIZE);
       return digest === NONE ? undefined : digest;
     },
 
     set(row: number, digest: string): void {
-      const index = Math.floor(row / PAGE_SIZE);
+      const index = pageOf(row);
       pages[index] ??= Buffer.alloc(PAGE_SIZE * SIZE);
       pages[index].write(digest, (row % PAGE_SIZE) * SIZE, 'hex');
       list.size++;
