@@ -200,8 +200,8 @@ function uploadLine(
   bar: DrawBar,
 ): Line {
   const elapsed = now - started;
-  const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
-  const left = perSecond === 0 ? 0 : ((total - sent) / perSecond) * 1_000;
+  // Bytes a millisecond.
+  const rate = elapsed < 1_000 ? 0 : sent / elapsed;
   return [
     [['Sending', 2]],
     [
@@ -209,8 +209,8 @@ function uploadLine(
       [isBase64 ? 'as base64' : '', 4],
     ],
     [[bar(sent / total), 5]],
-    [[perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`, 3]],
-    [[estimateText(left), 1]],
+    [[rate ? `${formatBytes(rate * 1_000)}/s` : '', 3]],
+    [[estimateText(rate && (total - sent) / rate), 1]],
   ];
 }
 
