@@ -135,7 +135,7 @@ async function sendRows(
   };
   const run = createBatchRun({ plan, log, gate, session: gated, files: rowFiles });
   let table: RecordedTable | undefined;
-  let hasNoRow = false;
+  let isOver = false;
   try {
     table = await run.prepare();
     if (table) {
@@ -146,13 +146,11 @@ async function sendRows(
       await settle(plan, log, gated);
       await run.run(table, await reporter.startBatchProgress(run.counts));
     }
-  } catch (error) {
-    hasNoRow = log.rows.known === 0;
-    throw error;
+    isOver = true;
   } finally {
     reporter.stopProgress();
     gate.close();
-    await log.close(hasNoRow).catch(run.fail);
+    await log.close(!isOver && log.rows.known === 0).catch(run.fail);
   }
   for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
   const failed = run.failure ?? rowFiles?.failure;
