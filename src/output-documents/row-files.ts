@@ -18,16 +18,16 @@ export function nameRows(
   /** How many labels want each name, which are equal regardless of case. */
   const wanted = new Map<string, number>();
 
-  const wantedName = (label: string): string => {
+  const wantedName = (label: string): [name: string, line?: string] => {
     const [, line, text = ''] = ROW_LABEL.exec(label) ?? [];
     // A text like the name of another row is none.
-    if (line !== undefined) return toSafeName(text).replace(/^row-\d+$/i, '') || `row-${line}`;
+    if (line !== undefined) return [toSafeName(text).replace(/^row-\d+$/i, '') || `row-${line}`, line];
     const segments = relative(base, label).split(/[\\/]/);
-    return join(...segments.filter((segment) => segment !== '..').map((one) => toSafeName(one) || 'file'));
+    return [join(...segments.filter((segment) => segment !== '..').map((one) => toSafeName(one) || 'file'))];
   };
 
   for (const label of new Set(all)) {
-    const key = wantedName(label).toLowerCase();
+    const key = wantedName(label)[0].toLowerCase();
     wanted.set(key, (wanted.get(key) ?? 0) + 1);
   }
   return {
@@ -36,8 +36,7 @@ export function nameRows(
 
     /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
     nameOf(label: string, row: number | undefined): string {
-      const name = wantedName(label);
-      const [, line] = ROW_LABEL.exec(label) ?? [];
+      const [name, line] = wantedName(label);
       const isAmbiguous = (wanted.get(name.toLowerCase()) ?? 0) > 1;
       if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
       return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
