@@ -89,8 +89,7 @@ export function rowRunner(
   /** Watches a row, if it has a run, or sends it; returns undefined if it is not sent. Throws OutputError, and internal errors. */
   async function run(row: Row): Promise<RowResult | undefined> {
     const { number } = row;
-    if (ROW_STATES[log.rows.state(number)] === 'watch')
-      return watch(row, log.rows.id(number) ?? '', undefined);
+    if (ROW_STATES[log.rows.state(number)] === 'watch') return watch(row, log.rows.id(number) ?? '');
     if (!(await gate.waitUntilReachable())) return undefined;
     return send(row).catch((error) => {
       if (error instanceof HttpError) advise(row, error.info);
@@ -179,7 +178,7 @@ export function rowRunner(
   }
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
-  async function watch({ number, label }: Row, id: string, known: Run | undefined): Promise<RowResult> {
+  async function watch({ number, label }: Row, id: string, known?: Run): Promise<RowResult> {
     const options = { id, known, wait: plan.wait, label: null, exists: true, signal: stopWatching };
     const { run, late, error, thrown } = await watchRun(options, session);
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
