@@ -185,9 +185,8 @@ async function sendRows(
     reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };
-  if (!flags.report || !file) return { runs: [], exit, failure, rows };
-  const joined = await joinFiles([file]);
-  return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
+  const joined = flags.report && file && (await joinFiles([file]));
+  return { runs: joined ? await listOutcomes(joined) : [], period: joined?.period, exit, failure, rows };
 }
 
 /** Records what the user found out about unknown rows. Throws what adoptRuns throws. */
