@@ -15,8 +15,8 @@ export interface Table {
   isFolder: boolean;
   /** What the place of a row is; undefined if rows have none. */
   places: string | undefined;
-  /** Reads the columns; undefined for rows that name their inputs themselves. Throws BatchFileError. */
-  columns(): Promise<Columns | undefined>;
+  /** Reads the columns, unless the rows name their inputs themselves. Throws BatchFileError. */
+  columns?(): Promise<Columns>;
   /** Throws BatchFileError if the table cannot be read. */
   rows(): AsyncGenerator<Row, void, void>;
 }
@@ -49,7 +49,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
   const table = { isFolder: false, places };
-  if (await isJson(file)) return { ...table, columns: async () => undefined, rows: () => jsonRows(file) };
+  if (await isJson(file)) return { ...table, rows: () => jsonRows(file) };
   const csv = await withDelimiter(file);
   return { ...table, columns: () => csvColumns(csv), rows: () => csvRows(csv) };
 }
@@ -70,7 +70,7 @@ export type WrittenCell = string | Uint8Array | undefined;
 /** Returns the cells of a file as they are written. Throws BatchFileError, and so do its rows. */
 export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const table = await tableOfFile(file);
-  const headers = (await table.columns())?.headers.map(({ raw }) => raw);
+  const headers = (await table.columns?.())?.headers.map(({ raw }) => raw);
   const names = new Set<string>(headers);
   for await (const { inputs } of headers ? [] : table.rows())
     for (const [name] of membersOf(inputs)) names.add(name);

@@ -109,7 +109,7 @@ export async function planBatch(
       ? await chooseResults(flags, { files, samples, workflowName: name, target }, context)
       : undefined;
     await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
-    if (declared) await checkColumns(await source.table.columns(), { defaults, declared }, context);
+    if (declared) await checkColumns(await source.table.columns?.(), { defaults, declared }, context);
     const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
     const texts = await describeTexts(defaults, context.cwd, Boolean(declared));
     return {
