@@ -88,8 +88,9 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   /** When a run that could not be read for want of a connection is read again. */
   let readAgain: number | undefined;
   let noticedAt = Number.NEGATIVE_INFINITY;
-  /** The latest rows that were not accepted, all for the same reason: the status of the rejection, or the code. */
-  let streak: { why: number | string | undefined; count: number } = { why: undefined, count: 0 };
+  /** How many of the latest rows were not accepted, all for the same reason: the status of the rejection, or the code. */
+  let streak = 0;
+  let streakReason: number | string | undefined;
   let unreachableRows = 0;
   let stopReason: StopReason | undefined;
 
@@ -175,8 +176,9 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   function triggerEnded(error: Facts | undefined): void {
     const isUnknown = error?.code === 'unknown-outcome';
     const why = isUnknown ? error.code : isRejection(error?.code) ? error?.response?.status : undefined;
-    streak = { why, count: why === streak.why ? streak.count + 1 : 1 };
-    if (!isUnknown || streak.count < MAX_UNKNOWN) return;
+    streak = why === streakReason ? streak + 1 : 1;
+    streakReason = why;
+    if (!isUnknown || streak < MAX_UNKNOWN) return;
     const hints = error.hints.filter((hint) => hint === RESEND_503_HINT);
     stopReason ??= { why: `The last ${MAX_UNKNOWN} rows that were sent are unknown`, hints };
   }
@@ -189,7 +191,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
       if (exit === ExitCode.unauthorized) return { why: 'The service rejected the token', hints };
       if (isRejection(error?.code) && status === 404)
         return { why: 'The service does not know the workflow or the address', hints };
-      if (status !== undefined && status === streak.why && streak.count >= MAX_REJECTED) {
+      if (status !== undefined && status === streakReason && streak >= MAX_REJECTED) {
         const why = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`;
         return { why: `${why}, and --keep-going is not set`, hints };
       }
