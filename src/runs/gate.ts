@@ -59,12 +59,6 @@ interface Outage {
   end(): void;
 }
 
-/** The time since the first of the latest responses, all of which say that the service is too busy. */
-interface Busy {
-  status: number;
-  awake: AwakeTime;
-}
-
 /** Why no further row may be sent. */
 interface StopReason {
   why: string;
@@ -82,7 +76,9 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   /** Aborts once no further attempt is made. */
   const ending = AbortSignal.any([signal, givenUp]);
   let outage: Outage | undefined;
-  let busy: Busy | undefined;
+  /** The status of the first of the latest responses, all of which say that the service is too busy, and the time since. */
+  let busyStatus: number | undefined;
+  let busyTime: AwakeTime | undefined;
   let waitCause: WaitCause | undefined;
   let until = 0;
   /** When a run that could not be read for want of a connection is read again. */
@@ -104,8 +100,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
 
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
-      const next = waitCause || busy ? until : readAgain;
-      return next === undefined ? undefined : { status: busy?.status, until: next };
+      const next = waitCause || busyStatus ? until : readAgain;
+      return next === undefined ? undefined : { status: busyStatus, until: next };
     },
 
     acquire: limiter.acquire,
@@ -219,16 +215,18 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   }
 
   function stayBusy(status: number): void {
-    busy ??= { status, awake: startAwakeTime(clock) };
-    if (busy.awake.elapsed() < MAX_OUTAGE) return;
+    busyStatus ??= status;
+    busyTime ??= startAwakeTime(clock);
+    if (busyTime.elapsed() < MAX_OUTAGE) return;
     // The rows that wait have no response of their own.
     const cause = waitCause ?? new HttpError({ url: '', status, request: { workflowId: '', length: 0 } });
     giveUp(new NotTriggeredError(cause, 'unsent', 1, 0));
   }
 
   function endBusy(): void {
-    busy?.awake.end();
-    busy = undefined;
+    busyTime?.end();
+    busyTime = undefined;
+    busyStatus = undefined;
     waitCause = undefined;
   }
 
@@ -236,7 +234,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     outage?.awake.end();
     outage?.end();
     outage = undefined;
-    if (!busy) waitCause = undefined;
+    if (!busyTime) waitCause = undefined;
   }
 
   function giveUp(error: unknown): void {
