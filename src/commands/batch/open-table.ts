@@ -1,6 +1,6 @@
 /** Opens the table of a batch: --rows with its format, or the files of --each; and the folders that its paths may lead to. */
 
-import { realpath } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { dirname } from 'node:path';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Boundary, openRows } from '../../inputs/files.js';
@@ -83,7 +83,7 @@ async function openBoundary(
 ): Promise<Boundary> {
   const name = rows === '-' ? 'the working folder' : 'the folder of the table';
   // Without a working folder, every path is outside.
-  const folder = base && (await realpath(base).catch(() => ''));
+  const folder = base && (await promises.realpath(base).catch(() => ''));
   const folders = folder === '' ? [] : [folder];
   if (filesUnder === undefined) {
     const fix = 'to allow files of another folder, use --files-under <folder>';
@@ -109,7 +109,7 @@ export function assertTable({ rows, delimiter, label, filesUnder }: TableFlags):
 async function findFolder(path: string, context: Context): Promise<string> {
   if (path === '') throw new UsageError('--files-under: is empty; expected a folder');
   const absolute = resolvePath(path, context);
-  const folder = await realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
+  const folder = await promises.realpath(absolute).catch(throwAsUsageError(`--files-under ${path}`));
   if (await isFolder(folder)) return folder;
   throw new UsageError(`--files-under ${path}: is not a folder`);
 }

@@ -1,5 +1,5 @@
 /** The folders of --save-outputs and --save-documents: opened before anything is sent. */
-import { realpath } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { openDocumentFolder } from '../../output-documents/document-folder.js';
 import { createRowFiles, nameRows, type RowFiles } from '../../output-documents/row-files.js';
@@ -40,7 +40,7 @@ export async function openRowFiles(
   if (roots.length === 0) return undefined;
   const names = nameRows(await labels(), files);
   for (const name of names.inputFolders) {
-    const inputs = await realpath(resolvePath(name, context)).catch(() => undefined);
+    const inputs = await promises.realpath(resolvePath(name, context)).catch(() => undefined);
     if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
       throw new UsageError(
         `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
