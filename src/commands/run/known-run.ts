@@ -1,6 +1,7 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
 import { WfrError } from '../../errors.js';
 import type { InputDigests } from '../../inputs/file-digests.js';
+import { factsOf } from '../../outcome/describe-error.js';
 import type { Log } from '../../runs/log/log.js';
 import { ONCE_ROW } from '../../runs/log/once-file.js';
 import { createRun } from '../../service/create-run.js';
@@ -40,9 +41,8 @@ export async function triggerRun(
   const past = { workflow, inputs, baseUrl: settings.baseUrl.href, label };
   const record = log.ofRow(ONCE_ROW, context.secrets, beforeSent);
   const triggering = createRun(trigger, service, interruption, record).catch((error) => {
-    const isUnknown = error instanceof WfrError && error.facts.runMayExist;
     // The file of --once says so itself, until it is settled.
-    if (isUnknown && !plan.once)
+    if (factsOf(error).runMayExist && !plan.once)
       history.recordTrigger({ ...past, id: crypto.randomUUID(), rows: { unknown: 1 } });
     throw error;
   });

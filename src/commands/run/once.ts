@@ -4,6 +4,7 @@
  */
 import { NOTHING_CREATED, OUTCOME_UNKNOWN, UsageError, WfrError } from '../../errors.js';
 import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
+import { factsOf } from '../../outcome/describe-error.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
@@ -131,9 +132,9 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
   const { state, id } = record().now;
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
-  const { run, late, thrown } = await pollOnce(id, undefined, session);
+  const { run, late, thrown, error } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
-  if (!run && !(thrown instanceof WfrError && thrown.code === 'no-such-run')) throw thrown;
+  if (!run && error?.code !== 'no-such-run') throw thrown;
   if (hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });
 }
 
@@ -158,8 +159,8 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError(`--once ${name}: ${describeSystemError(error.cause)}; ${NOTHING_CREATED}`);
-    if (error instanceof WfrError && error.facts.runMayExist) {
-      const { facts } = error;
+    const facts = factsOf(error);
+    if (facts.runMayExist) {
       // The file decides what to do next.
       const settle = `The next command with --once ${name} sends nothing. ${SETTLE}`;
       const at = facts.hints.findIndex((hint) => UNRECORDED_HINTS.includes(hint));

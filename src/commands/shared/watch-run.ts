@@ -1,6 +1,6 @@
 /** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { WfrError } from '../../errors.js';
+import { type Facts, WfrError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
@@ -93,8 +93,8 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       if (options.stopAtFirst) break;
     }
   } catch (error) {
-    const isMissing = error instanceof WfrError && error.code === 'no-such-run';
-    thrown = isMissing ? (lost ?? (await withAdvice(error, id, session))) : error;
+    const facts = factsOf(error);
+    thrown = facts.code === 'no-such-run' ? (lost ?? (await withAdvice(facts, id, session))) : error;
   }
   if (!options.place) place.end();
   const durationMs = clock.monotonic() - started;
@@ -102,7 +102,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
 }
 
 /** Returns the error of a run that the service does not know, with what the history knows of its id. */
-async function withAdvice({ code, facts }: WfrError, id: string, { history, service }: Session) {
+async function withAdvice(facts: Facts, id: string, { history, service }: Session) {
   const { href } = service.baseUrl;
   const services = await history.servicesOf(id);
   const known = services?.length ? 'lists yours' : 'has no run with it';
@@ -111,7 +111,7 @@ async function withAdvice({ code, facts }: WfrError, id: string, { history, serv
   const hint = elsewhere
     ? `Triggered at another service: ${elsewhere}`
     : `Check the id${aboutId}, and the base URL: ${href}`;
-  return new WfrError(code, facts.summary, { ...facts, hints: [hint] });
+  return new WfrError(facts.code, facts.summary, { ...facts, hints: [hint] });
 }
 
 /** Returns the outcome with what was thrown, if anything was, and with the state that follows. */
