@@ -44,7 +44,7 @@ export function resolveSetting(name: SettingName, sources: ServiceSources): RawS
   return value;
 }
 
-/** Returns the values of a setting, each of which overrides those after it. An empty variable counts as unset. */
+/** Returns the values of a setting, each of which overrides those after it, or its default. An empty variable counts as unset. */
 export function settingValues(name: SettingName | 'tokenFile', sources: ServiceSources): RawSetting[] {
   const { flags, profile, context } = sources;
   const { flag = '', variable = '', requires = [], default: defaultValue } = SETTINGS[name];
@@ -62,7 +62,7 @@ export function settingValues(name: SettingName | 'tokenFile', sources: ServiceS
     // It is relative to the config file.
     add(isPath ? resolvePath(String(inProfile), context, dirname(path)) : inProfile, sourceOf(name));
   }
-  add(defaultValue, { kind: 'default', name: 'default' });
+  if (values.length === 0) add(defaultValue, { kind: 'default', name: 'default' });
   return values;
 }
 

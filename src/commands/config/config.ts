@@ -289,10 +289,7 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
 }
 
 function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {
-  const set = settingValues(name, sources).filter(
-    ({ source }, index) => index === 0 || source.kind !== 'default',
-  );
-  const values = set.map((raw) => {
+  const values = settingValues(name, sources).map((raw) => {
     const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: raw.source.name };
