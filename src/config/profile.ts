@@ -69,6 +69,11 @@ export async function chooseProfile(
   return { name, chosenBy: { kind, name: source }, path, settings, warnings, sourceOf };
 }
 
+/** Returns where the settings of a command come from, with the profile that chooseProfile returns. Throws as that. */
+export async function findSources<Flags extends ProfileFlags>(flags: Flags, context: Context) {
+  return { flags, profile: await chooseProfile(flags, context), context };
+}
+
 export interface ConfigLocation {
   path: string;
   /** Whether WFR_CONFIG names it, so that it must exist. */

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { assertOneBody } from '../../config/headers.js';
-import { chooseProfile } from '../../config/profile.js';
+import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import {
   findDeclaredWorkflow,
@@ -60,8 +60,8 @@ export async function planBatch(
 ) {
   const { failFast = false, keepGoing = false, sendChanged = false } = flags;
   const { samples, files } = await expandFiles(paths, flags, interruption.signal, context);
-  const profile = await chooseProfile(flags, context);
-  const sources = { flags, profile, context };
+  const sources = await findSources(flags, context);
+  const { profile } = sources;
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),

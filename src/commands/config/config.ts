@@ -11,6 +11,7 @@ import {
 import {
   type ConfigLocation,
   chooseProfile,
+  findSources,
   loadConfig,
   locateConfig,
   type Profile,
@@ -100,8 +101,7 @@ function stateOf(path: string): string {
 }
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const profile = await chooseProfile(flags, context);
-  const sources = { flags, profile, context };
+  const sources = await findSources(flags, context);
   const settings = [...resolveEffectiveSettings(sources), ...(await connectionSettings(sources))];
   const file = setting('configFile', path, stateOf(path));
   const profiles = Object.keys((await loadConfig(context))?.content.profiles ?? {});

@@ -1,7 +1,7 @@
 /** The plan of `wfr run`: everything it needs, and what --once decides, validated before anything is sent. */
 import { basename } from 'node:path';
 import { assertOneBody } from '../../config/headers.js';
-import { chooseProfile } from '../../config/profile.js';
+import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, resolveTriggerSettings, resolveWorkflowId } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
@@ -55,8 +55,8 @@ export async function planRun(
     detach: detached = false,
     dryRun: isDry = false,
   } = flags;
-  const profile = await chooseProfile(flags, context);
-  const sources = { flags, profile, context };
+  const sources = await findSources(flags, context);
+  const { profile } = sources;
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, triggerSettings, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),

@@ -1,5 +1,5 @@
 /** `wfr status`: shows the current state of runs. */
-import { chooseProfile } from '../../config/profile.js';
+import { findSources } from '../../config/profile.js';
 import type { Exit } from '../../exit-code.js';
 import { stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
@@ -32,8 +32,7 @@ type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>> & Pick<Resum
 /** Runs the command. */
 export function execute(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async (resources) => {
-    const profile = await chooseProfile(flags, context);
-    const plan = await planRuns(rawIds, { flags, profile, context });
+    const plan = await planRuns(rawIds, await findSources(flags, context));
     return pollAll(plan, await resources.openSession({ ...plan, subjects: [] }));
   });
 }

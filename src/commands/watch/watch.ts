@@ -1,5 +1,5 @@
 /** `wfr watch`: waits for runs that already exist. */
-import { chooseProfile } from '../../config/profile.js';
+import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -34,7 +34,7 @@ async function planWatch(
   reports: RequestedReports,
   context: Context,
 ) {
-  const sources = { flags, profile: await chooseProfile(flags, context), context };
+  const sources = await findSources(flags, context);
   const severalRuns = new Set(rawIds).size > 1;
   const { runs, wait, folders } = await collectUsageErrors({
     runs: () => planRuns(rawIds, sources),
