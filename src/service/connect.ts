@@ -36,7 +36,7 @@ export interface TlsSettings {
 }
 
 export interface Route {
-  origin: URL;
+  baseUrl: URL;
   proxy: ProxyServer | undefined;
   tls: TlsSettings;
 }
@@ -62,10 +62,10 @@ const hostOf = ({ host, port }: Target) => `${host.includes(':') ? `[${host}]` :
 const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
 
 /**
- * Returns a function that opens a connection to the origin of a route. It throws NetworkError, or the signal's reason as
+ * Returns a function that opens a connection to the service of a route. It throws NetworkError, or the signal's reason as
  * soon as it aborts.
  */
-export function connector({ origin, proxy, tls }: Route, clock: Clock) {
+export function connector({ baseUrl, proxy, tls }: Route, clock: Clock) {
   const { ca, clientCertificate, readSystemCertificates } = tls;
   /** The user's trusted certificates, Node's (undefined, with NODE_EXTRA_CA_CERTS) and the system's, in this order. */
   const stores: (() => Promise<(string | Buffer)[] | undefined>)[] = [
@@ -116,9 +116,9 @@ export function connector({ origin, proxy, tls }: Route, clock: Clock) {
     };
   };
 
-  const target = { host: stripBrackets(origin.hostname), port: portOf(origin), isProxy: false };
+  const target = { host: stripBrackets(baseUrl.hostname), port: portOf(baseUrl), isProxy: false };
   const openPlain: Open = proxy ? tunnelThrough(proxy) : (signal) => openTcp(target, signal);
-  const openHop = hopTo(target, origin.protocol === 'https:', openPlain, clientCertificate);
+  const openHop = hopTo(target, baseUrl.protocol === 'https:', openPlain, clientCertificate);
   return async (signal: AbortSignal) => delayWriteErrors(await openHop(signal), clock);
 
   /** Returns what opens a tunnel to the target. */

@@ -33,7 +33,7 @@ export type Transport = ReturnType<typeof openTransport>;
  * its own, polls share a few until `close`.
  */
 export function openTransport(route: Route, clock: Clock, limits: Limits) {
-  const { host } = route.origin;
+  const { host } = route.baseUrl;
   const openSocket = connector(route, clock);
   const closed = new AbortController();
   const polling: Connection[] = [];
@@ -58,7 +58,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     if (free) return free;
     if (polling.length === POLL_CONNECTIONS)
       return new Promise<Connection>((resolve) => void waiting.push(resolve));
-    const connection = new Connection(route.origin, () => connect(closed.signal));
+    const connection = new Connection(route.baseUrl, () => connect(closed.signal));
     polling.push(connection);
     return connection;
   };
@@ -124,7 +124,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       stall = watchStall(socket, limits.stall, deadline);
       return socket;
     };
-    const connection = new Connection(route.origin, open, onReceived);
+    const connection = new Connection(route.baseUrl, open, onReceived);
     const onProgress = () => {
       stall?.onProgress();
       hooks.onProgress();
@@ -194,8 +194,8 @@ class Connection {
   head: ResponseHead | undefined;
 
   /** Calls `onReceived` when a part of the head of a response has arrived. */
-  constructor(origin: URL, open: () => Promise<Socket>, onReceived?: () => void) {
-    this.client = new Client(origin.origin, {
+  constructor(baseUrl: URL, open: () => Promise<Socket>, onReceived?: () => void) {
+    this.client = new Client(baseUrl.origin, {
       // wfr has limits of its own for the phases of a response.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -162,8 +162,8 @@ async function open(
   const { openTransport } = await import('../../service/transport.js');
   // Node 20 would spend about 60 ms of a short process on the optimization of the HTTP parser, which is WebAssembly.
   if (nodeVersion.startsWith('20.')) (await import('node:v8')).setFlagsFromString('--liftoff-only');
-  const { baseUrl, proxy, tls, headers } = settings;
-  const transport = openTransport({ origin: baseUrl, proxy, tls }, clock, limits);
+  const { baseUrl, headers } = settings;
+  const transport = openTransport(settings, clock, limits);
   const events = serviceLogger(reporter);
   const openPlace = createResponseMemory();
   const service = { baseUrl, transport, credentials, headers, clock, limits, events, openPlace };
