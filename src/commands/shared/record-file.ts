@@ -22,16 +22,13 @@ export interface Adoption {
  */
 export async function adoptRuns(adoptions: readonly Adoption[], log: Log, session: Session): Promise<void> {
   const { reporter } = session;
-  const accepted = [];
-  for (const { row, id, flag, subject } of adoptions) {
+  for (const { id, flag } of adoptions) {
     const { run, thrown } = await pollOnce(id, id, session);
-    if (!run) {
-      reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
-      throw thrown;
-    }
-    accepted.push({ row, id: run.id, subject });
+    if (run) continue;
+    reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
+    throw thrown;
   }
-  for (const { row, id, subject } of accepted) {
+  for (const { row, id, subject } of adoptions) {
     await log.commit({ event: 'accepted', row, id });
     reporter.info(`${subject} continues with run ${sanitize(id)}.`);
   }
