@@ -90,7 +90,9 @@ export async function loadSpawn(platform: NodeJS.Platform) {
 /** Returns the command line that starts this wfr: a program and its first arguments. */
 export async function ownCommand(): Promise<[program: string, ...args: string[]]> {
   const { execPath, execArgv, argv } = process;
-  return (await isExecutable()) ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
+  // Bun and Deno lack this module.
+  const isExecutable = await import('node:sea').then(({ isSea }) => isSea()).catch(() => false);
+  return isExecutable ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
 }
 
 /** Makes a folder with a command line as the command `wfr`, for shells and, on Windows, for cmd and PowerShell. */
@@ -102,14 +104,4 @@ export function makeCommandFolder(command: readonly string[]): string {
   writeFileSync(join(folder, 'wfr'), script, { mode: 0o700 });
   writeFileSync(join(folder, 'wfr.cmd'), `@${quote('"', '%', '%%')} %*\r\n`);
   return folder;
-}
-
-/** Returns whether wfr is inside the executable; Bun and Deno, which it is never inside, lack the module that tells. */
-async function isExecutable(): Promise<boolean> {
-  try {
-    const { isSea } = await import('node:sea');
-    return isSea();
-  } catch {
-    return false;
-  }
 }
