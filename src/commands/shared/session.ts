@@ -178,14 +178,12 @@ async function close({ reporter, history, service }: Session): Promise<void> {
   await service.transport.close();
 }
 
-/** Flags whose values may be secrets, and are no part of a command that continues. */
-const SECRET_FLAGS = ['header', 'input'];
-
 /** Keeps ids, codes and the values of flags as they are, also if a header has the same value. */
 function keepOwnWords(flags: object, subjects: readonly Subject[], { secrets }: Context): void {
-  const values = Object.entries(flags).filter(([name]) => !SECRET_FLAGS.includes(name));
+  // The values of two may be secrets, and are no part of a command that continues.
+  const { header, input, ...others }: { header?: unknown; input?: unknown } = flags;
   const ids = subjects.flatMap(({ id, workflowId }) => [id, workflowId]);
-  for (const word of [...values.flatMap(([, value]) => value), ...ids, ...Object.keys(ERROR_CODES)])
+  for (const word of [...Object.values(others).flat(), ...ids, ...Object.keys(ERROR_CODES)])
     if (typeof word === 'string') secrets.keep(word);
 }
 
