@@ -78,13 +78,13 @@ const MAX_LISTED = 100;
 export function describeEnding(ending: CommandEnding): ErrorData {
   const { exit, runs: outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
   const exitCode = toExitCode(exit);
-  const errors = [...describeWork(ending), ...failures.map((facts) => describeError(facts, ending))];
+  const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
+  const errors = [...describeWork(ending, failed), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
   const joined =
     errors.length === 1 && only?.exitCode === exitCode ? only : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
-  const failed = failedOf(outcomes);
   const listed = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
     const { row, label, id = null } = outcome;
     return { row, label, id, code: factsOfOutcome(outcome).code };
@@ -101,20 +101,15 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   };
 }
 
-/** Returns the runs that did not succeed. */
-function failedOf(outcomes: readonly Outcome[]): Outcome[] {
-  return outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
-}
-
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
-function describeWork(ending: CommandEnding): ErrorData[] {
-  const { runs, failure, rows } = ending;
+function describeWork(ending: CommandEnding, failed: readonly Outcome[]): ErrorData[] {
+  const { failure, rows } = ending;
   const whole = [
     ...(failure ? [describeError(failure, ending)] : []),
     ...(rows ? [describeRows(rows, ending)] : []),
   ];
   if (whole.length > 0) return whole;
-  return failedOf(runs).map((outcome) => {
+  return failed.map((outcome) => {
     const facts = factsOfOutcome(outcome);
     const step = facts.code === 'run-failed' ? outcome.run?.error?.step : undefined;
     return { ...describeError(facts, ending), runId: outcome.id ?? null, step: textOrNull(step) };
