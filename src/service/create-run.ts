@@ -16,7 +16,7 @@ import {
   UnreadableResponseError,
   unknownOutcome,
 } from './errors.js';
-import { HttpError } from './http-error.js';
+import { blamesField, HttpError, rejectsBody } from './http-error.js';
 import { parseRun } from './parse-run.js';
 import type { ReceivedResponse } from './response-facts.js';
 import { type Attempt, classify, decideResend, type ResendPolicy } from './retry.js';
@@ -24,7 +24,6 @@ import type { Run } from './run.js';
 import { runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
 import {
-  blamesField,
   fieldsFor,
   variantsOf,
   type WorkflowIdField,
@@ -226,11 +225,6 @@ export function blamesInput(response: ErrorResponse, name: string): boolean {
   const aboutValues = message.split(/[;\n]/).filter((part) => !/unknown/i.test(part));
   const words = aboutValues.join(' ').split(/[^\p{L}\p{N}_-]+/u);
   return rejectsBody(response) && words.includes(name);
-}
-
-/** Returns whether the service rejected what a request has. */
-export function rejectsBody({ status }: ErrorResponse): boolean {
-  return status === 400 || status === 422;
 }
 
 /** Where the service has said what is wrong, and wfr knows nothing to add. */

@@ -86,11 +86,30 @@ function httpErrorTexts(info: HttpErrorInfo): [summary: string, ...hints: string
     return [`the service rejected a body of ${formatBytes(request.length)} as too large (413)`];
   if (status >= 500 || status === 408) return [`the service answered ${what} with an error (${status})`];
   const summary = `the service rejected ${what} (${status})`;
-  if (!isTrigger || (status !== 400 && status !== 422)) return [summary];
+  if (!isTrigger || !rejectsBody(info)) return [summary];
   // A message about inputs alone does not doubt the workflow.
   if (/\binputs\b/i.test(message) && !/wor(fk|kf)low/i.test(message)) return [summary];
   return [
     summary,
     'wfr run --dry-run shows what would be sent. If the field of the workflow is wrong, choose it with --workflow-id-field.',
   ];
+}
+
+/** Returns whether the service rejected what a request has. */
+export function rejectsBody({ status }: ErrorResponse): boolean {
+  return status === 400 || status === 422;
+}
+
+const NAMES_FIELD = /wor(fk|kf)low_?id/i;
+const UNWANTED_FIELD =
+  /\b(unknown|unexpected|additional|unrecogni[sz]ed|extra(neous)?)\b.{0,40}\b(fields?|propert(y|ies)|keys?|members?|attributes?|parameters?)\b/i;
+
+/**
+ * Returns whether an error says that the variant of the field is wrong: the message of a 400 or 422 names the field, or
+ * mentions unknown fields. Only then is another variant sent, because any other error may come after a run was created.
+ */
+export function blamesField({ info }: HttpError): boolean {
+  const { message = '' } = info;
+  const isAboutField = UNWANTED_FIELD.test(message) && !/\binputs?\b/i.test(message);
+  return rejectsBody(info) && (NAMES_FIELD.test(message) || isAboutField);
 }
