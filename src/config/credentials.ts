@@ -207,7 +207,7 @@ async function readTokenFile(
     const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
     if (stats.isFile()) assertOwn(name, stats, uid, harm);
   };
-  const reading = readBytes(location.path, { base: context.cwd, checkOwner }, context);
+  const reading = readBytes(location.path, { checkOwner }, context);
   const bytes = await reading.catch(rewordInputError(`${label} `));
   return stripByteOrderMark(bytes)
     .toString()

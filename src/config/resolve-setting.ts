@@ -101,7 +101,7 @@ export async function readSettingFile(
   const name = `${label} ${path}`;
   if (path === '-') throw new UsageError(`${name}: the path of a file is required`);
   const { context } = sources;
-  const reading = readBytes(path, { base: context.cwd }, context);
+  const reading = readBytes(path, {}, context);
   const bytes = await reading.catch(rewordInputError(`${label} `));
   return { name, path, bytes };
 }

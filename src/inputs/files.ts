@@ -87,7 +87,7 @@ interface RowsFile {
  */
 export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
   const fail = rewordInputError('--rows ');
-  const handle = await openFile(path, { base: context.cwd }, context).catch(fail);
+  const handle = await openFile(path, {}, context).catch(fail);
   const stats = await handle?.stat({ bigint: true });
   const copying = () => copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
   const file = handle && stats?.isFile() ? handle : await copying().catch(fail);
@@ -172,8 +172,8 @@ export async function findSimilarFile(path: string): Promise<string | undefined>
 }
 
 /** Says what paths are relative to, unless it is the working folder. */
-const describeBase = (base: string, { cwd }: Context) =>
-  base === cwd ? '' : `; paths are relative to ${base}`;
+const describeBase = (base: string | undefined, { cwd }: Context) =>
+  base === undefined || base === cwd ? '' : `; paths are relative to ${base}`;
 
 /** Yields the chunks of a file; without one, of standard input. Throws InputError if it cannot be read. */
 async function* readChunks(
@@ -214,9 +214,10 @@ function formatPath(path: string): string {
   return path === '-' ? 'standard input' : path;
 }
 
-/** What the paths of an input are relative to, and which folders they must stay in; undefined: they may be anywhere. */
 export interface PathRules {
-  base: string;
+  /** What the paths of an input are relative to; by default the working folder. */
+  base?: string;
+  /** Which folders they must stay in; undefined: they may be anywhere. */
   within?: Boundary | undefined;
   /** Throws for an open file that another user could have written. */
   checkOwner?(stats: Stats): void;

@@ -114,8 +114,6 @@ function openResolver(
   const files: NamedFile[] = [];
   const opened: Source[] = [];
   const { cwd } = context;
-  /** The rules for the paths of a command line, which are the user's own. */
-  const ownPaths: PathRules = { base: cwd };
   /** Whether files that can be read only once are rejected. */
   const mustReread = stdinUser === TABLE;
 
@@ -181,7 +179,7 @@ function openResolver(
 
   const addItem = async (
     item: Item,
-    paths = ownPaths,
+    paths: PathRules = {},
     labelled: Pick<GivenInput, 'label' | 'isCell'> = { label: item.raw },
   ) => {
     const input: GivenInput = { ...labelled, item };
@@ -256,7 +254,7 @@ function openResolver(
         const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
         isComplete = await collect(label, async () => {
           claimStdin(inputsFile, label);
-          const json = await readBytes(inputsFile, ownPaths, context);
+          const json = await readBytes(inputsFile, {}, context);
           const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, context));
           await addObject(json, { base }, label, items, hasDocuments);
         });

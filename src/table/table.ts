@@ -22,7 +22,7 @@ export interface Table {
 }
 
 /** Returns a table with one row per file, sent as the document `name`. */
-export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
+export function tableOfFiles(name: string, files: readonly string[]): Table {
   return {
     isFolder: true,
     places: 'path',
@@ -38,7 +38,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
           label: path,
           digest: () => digestOf([name, path]),
           place: path,
-          inputs: { items: [item], paths: { base: cwd } },
+          inputs: { items: [item], paths: {} },
         };
       }
     },

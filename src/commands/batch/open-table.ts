@@ -41,7 +41,7 @@ export async function openTable(
       throw new UsageError(
         `--each ${each}: requires files after the workflow, such as scans/inv-*.pdf, or a folder`,
       );
-    return { table: tableOfFiles(each, files, context.cwd), close: async () => {} };
+    return { table: tableOfFiles(each, files), close: async () => {} };
   }
   if (rows === undefined) {
     const table = paths.find((path) => /\.([ct]sv|jsonl?|ndjson)$/i.test(path));
