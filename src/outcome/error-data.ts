@@ -176,7 +176,7 @@ function describeRows(
   { exit, triggersAgain }: CommandEnding,
 ): ErrorData {
   const exitCode = toExitCode(exit);
-  const code = codeOfReasons(reasons, exitCode) ?? codeOfExit(exitCode) ?? 'interrupted';
+  const code = codeOfRows(reasons, exitCode);
   const trimmed = (lines: readonly string[]) => lines.map((line) => line.trim());
   const { facts } = new WfrError(code, trimmed(summary), {
     hints: trimmed(hints),
@@ -190,18 +190,12 @@ function describeRows(
   };
 }
 
-/** Returns the error code that stands for an exit code; undefined for that of a signal, or of success. */
-function codeOfExit(exitCode: number): ErrorCode | undefined {
-  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
-  return codes.find((code) => ERROR_CODES[code][0] === exitCode);
-}
-
-/** Returns the code that all rows have that decide the exit code; undefined if they have several. */
-function codeOfReasons(reasons: RowsEnding['reasons'], exitCode: number): ErrorCode | undefined {
-  const codes = new Set(
-    reasons.flatMap(({ code }) => (code && ERROR_CODES[code][0] === exitCode ? code : [])),
-  );
-  return codes.size === 1 ? [...codes][0] : undefined;
+/** Returns the code that all rows have that decide the exit code; if they have several, the one that stands for it. */
+function codeOfRows(reasons: RowsEnding['reasons'], exitCode: number): ErrorCode {
+  const decides = (code: ErrorCode) => ERROR_CODES[code][0] === exitCode;
+  const [code, another] = new Set(reasons.flatMap(({ code }) => (code && decides(code) ? code : [])));
+  if (code && !another) return code;
+  return (Object.keys(ERROR_CODES) as ErrorCode[]).find(decides) ?? 'interrupted';
 }
 
 /** Joins several errors, of which the first that decides the exit code is the one that is described. */
