@@ -132,10 +132,9 @@ export class NetworkError extends WfrError {
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
     const why = code === undefined ? '' : ` (${code})`;
     const status = received ? `, after the status ${received.status}` : '';
+    const proxyHint = proxy ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : hint;
     // The code of another fault may be text of the service, such as a content encoding.
-    const certificateHint = fault === 'certificate' ? CERTIFICATE_HINTS[code ?? ''] : undefined;
-    const isProxyMistake = proxy && fault !== 'certificate';
-    const fix = isProxyMistake ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : (certificateHint ?? hint);
+    const fix = fault === 'certificate' ? (CERTIFICATE_HINTS[code ?? ''] ?? hint) : proxyHint;
     const further: FurtherFacts = {
       hints: fix === undefined ? [] : [fix],
       isTemporary: !(fault in PERMANENT_FAULTS),
