@@ -172,9 +172,16 @@ async function open(
   return { context, interruption, reporter, service, stdout, layout, history };
 }
 
+/** Waits a moment for the history to be written, warns where it could not be, and closes all connections. Never throws. */
 async function close({ reporter, history, service }: Session): Promise<void> {
   reporter.stopProgress();
-  await flushHistory(history, reporter);
+  const error = await history.flush();
+  if (error !== undefined) {
+    const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
+    // A person may rely on @last; a pipeline without a home folder does not.
+    if (error === HISTORY_TIMEOUT || reporter.live) reporter.warn(text);
+    else reporter.debug(sanitize(text));
+  }
   await service.transport.close();
 }
 
@@ -185,14 +192,4 @@ function keepOwnWords(flags: object, subjects: readonly Subject[], { secrets }: 
   const ids = subjects.flatMap(({ id, workflowId }) => [id, workflowId]);
   for (const word of [...Object.values(others).flat(), ...ids, ...Object.keys(ERROR_CODES)])
     if (typeof word === 'string') secrets.keep(word);
-}
-
-/** Waits a moment for the history to be written, and warns where it could not be. Never throws. */
-async function flushHistory(history: History, reporter: Reporter): Promise<void> {
-  const error = await history.flush();
-  if (error === undefined) return;
-  const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
-  // A person may rely on @last; a pipeline without a home folder does not.
-  if (error === HISTORY_TIMEOUT || reporter.live) reporter.warn(text);
-  else reporter.debug(sanitize(text));
 }
