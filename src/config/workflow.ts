@@ -58,9 +58,9 @@ export function findDeclaredWorkflow(
   if (checkParameters === false) return undefined;
   const named = namedWorkflows(profile);
   const [id] = idsIn(workflow);
-  const declared = named.filter((one) => one.parameters && one.id.toLowerCase() === id);
+  const [first, another] = named.filter((one) => one.parameters && one.id.toLowerCase() === id);
   // Two names of one id may be for two versions of it.
-  const only = declared.length === 1 ? declared[0] : undefined;
+  const only = another ? undefined : first;
   const { parameters } = named.find(({ name }) => name === workflow) ?? only ?? {};
   return parameters && { workflow, parameters };
 }
