@@ -92,6 +92,7 @@ export async function runCommand(
   const { clock, errorsAsData, stderr, secrets } = context;
   const startedAt = clock.now();
   const started = clock.monotonic();
+  const periodSoFar = () => ({ startedAt, durationMs: clock.monotonic() - started });
   const interruption = listenForSignals(context);
   const reports = requestedReports(flags, context);
   let plan: SessionPlan | undefined;
@@ -112,13 +113,11 @@ export async function runCommand(
         await printErrors([error], flags.color, context);
         // After a usage error, the plan does not count.
         const planned = error.code === 'usage' ? [] : (plan?.subjects ?? unplanned);
-        const facts = { state: stateOfError(error), error, startedAt };
-        const durationMs = clock.monotonic() - started;
-        const runs = planned.map((subject) => ({ ...subject, ...facts, durationMs }));
+        const facts = { state: stateOfError(error), error, ...periodSoFar() };
+        const runs = planned.map((subject) => ({ ...subject, ...facts }));
         return { runs, exit: exitOfError(error), failure: error };
       });
-    const { exit = exitOfSeveral(ended.runs.map(exitOf)) } = ended;
-    const { period = { startedAt, durationMs: clock.monotonic() - started } } = ended;
+    const { exit = exitOfSeveral(ended.runs.map(exitOf)), period = periodSoFar() } = ended;
     const runs = ended.runs.map((one) => ({
       ...one,
       page: one.id && plan?.settings.pageOf(one.id),
