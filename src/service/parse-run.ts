@@ -68,7 +68,7 @@ function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | un
 /** Returns the text of an id; undefined for another type. One that is too long is not cut: it would be another id. */
 export function parseId(value: Uint8Array | undefined, idType?: IdType): string | undefined {
   if (!value || value.length > MAX_ID) return undefined;
-  if (value[0] === 0x22 || idType === 'string') return asText(value, MAX_ID);
+  if (value[0] === 0x22 || idType) return asText(value, MAX_ID);
   const text = latin1(value);
   return /^\d+$/.test(text) ? text : undefined;
 }
