@@ -129,7 +129,7 @@ function factsOfOutcome({ run, error, durationMs }: Outcome): Facts {
 /** Describes an error; by default one that ended a command before it knew of any run. */
 export function describeError(
   facts: Facts,
-  { triggersAgain = false, mayHaveSent = false }: Partial<CommandEnding> = {},
+  { triggersAgain, mayHaveSent = false }: Partial<CommandEnding> = {},
 ) {
   const { code, summary, hints, response, serverMessage, recorded, stack, createdNothing, isTemporary } =
     facts;

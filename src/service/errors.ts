@@ -127,7 +127,7 @@ export class NetworkError extends WfrError {
     readonly details: NetworkDetails,
     options?: ErrorOptions,
   ) {
-    const { host, code, proxy = false, after = 0, received } = details;
+    const { host, code, proxy, after = 0, received } = details;
     const { text, hint }: Fault = FAULTS[fault];
     const what = text.replace('HOST', () => (proxy ? `the proxy ${host}` : host));
     const why = code === undefined ? '' : ` (${code})`;

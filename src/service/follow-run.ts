@@ -27,7 +27,7 @@ export interface FollowOptions {
   /** The run in the response to our own trigger. */
   accepted?: Run | undefined;
   /** Whether an earlier trigger of ours created the run, so that it exists although it has not been read yet. */
-  exists?: boolean;
+  exists?: boolean | undefined;
   /** Whether a rate limiter slows all requests down after a 429, so that followRun need not. */
   isRateLimited?: boolean;
   /** Called after each failed poll that is retried after `delay`; `tries` is such as 1/3 where retries are limited. */

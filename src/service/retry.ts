@@ -86,7 +86,7 @@ export function classify(
     return sendState === 'complete' && !isUnread ? 'unknown' : 'not-triggered';
   }
   if (invitesResend(failure, sendState, policy)) return 'not-triggered';
-  const { status, isRunLocation = false } = failure.info;
+  const { status, isRunLocation } = failure.info;
   if (status === 408 || status >= 500) return sendState === 'complete' ? 'unknown' : 'not-triggered';
   const mayLeadToRun = status === 303 || (status <= 399 && isRunLocation);
   return mayLeadToRun && sendState === 'complete' ? 'unknown' : 'rejected';

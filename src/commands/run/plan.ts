@@ -48,13 +48,7 @@ export async function planRun(
   context: Context,
 ) {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
-  const {
-    inputsFile,
-    input = [],
-    documents: hasDocuments,
-    detach: detached = false,
-    dryRun: isDry = false,
-  } = flags;
+  const { inputsFile, input = [], documents: hasDocuments, detach: detached, dryRun: isDry } = flags;
   const sources = await findSources(flags, context);
   const { profile } = sources;
   const declared = findDeclaredWorkflow(workflow, flags, profile);

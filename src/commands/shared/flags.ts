@@ -130,7 +130,7 @@ export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS
 }
 
 /** Adds the flags of the settings that a profile may have. */
-export function addSettingFlags(command: Command, { areRare = false } = {}): void {
+export function addSettingFlags(command: Command, { areRare }: { areRare?: boolean } = {}): void {
   const change = areRare ? makeRare : (flag: Option) => flag;
   addAll(command, serviceSettings().map(change), 'Service:');
   addAll(command, [...SHARED_FLAGS.wait(), workflowIdField()].map(change), 'Waiting:');

@@ -84,7 +84,7 @@ export function printOutcome(
   { reporter }: Session,
 ): void {
   const { id, run, error, state, durationMs } = outcome;
-  const { settings, format, severalRuns = false } = view;
+  const { settings, format, severalRuns } = view;
   if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
   const isOver = hasEnded(run);
   const isListed = severalRuns && format === 'text';

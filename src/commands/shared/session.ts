@@ -47,7 +47,7 @@ interface SessionPlan {
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain?: boolean;
   /** Whether nothing is sent, so that no token is needed. */
-  isDry?: boolean;
+  isDry?: boolean | undefined;
   /** The history that planning has read. */
   history?: History;
 }
@@ -99,7 +99,7 @@ export async function runCommand(
   let session: Session | undefined;
   const openSession = async (opened: SessionPlan) => {
     plan = opened;
-    const { credentials, subjects, isDry = false } = opened;
+    const { credentials, subjects, isDry } = opened;
     if (!isDry) await requireToken(credentials, interruption.signal);
     keepOwnWords(flags, subjects, context);
     session = await open(opened, flags.color, interruption, context);

@@ -56,7 +56,7 @@ export interface WatchOptions {
 export async function watchRun(options: WatchOptions, session: Session): Promise<WatchOutcome> {
   const { service, interruption, reporter } = session;
   const { clock } = service;
-  const { id, known, wait, label, exists = false, onChange = async (run: Run) => run } = options;
+  const { id, known, wait, label, exists, onChange = async (run: Run) => run } = options;
   const { place = service.openPlace(), lost } = options;
   const startedAt = clock.now();
   const started = clock.monotonic();
