@@ -123,7 +123,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     ([names, row]) => `rows such as ${row} are in both ${names}; name one file of each shard of one batch`,
   );
   const problems = mixed.length > 0 ? mixed : both;
-  const { missing, problems: missed, absent } = findMissingRows(read, total ?? 0);
+  const { missing, problems: missed, absent } = findMissingRows(read, problems.length > 0 ? 0 : total);
   return {
     rows,
     lines,
@@ -285,7 +285,7 @@ function headerProblems({ name, header }: FileFacts, first: FileFacts | undefine
 const shardCountOf = ({ header }: Partial<FileFacts> = {}) => Number(header?.shard.split('/')[1] ?? 1);
 
 /** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
-function findMissingRows(files: readonly FileFacts[], total: number) {
+function findMissingRows(files: readonly FileFacts[], total = 0) {
   const shardCount = shardCountOf(files[0]);
   const problems: string[] = [];
   const absent: string[] = [];

@@ -78,11 +78,11 @@ describe('results', () => {
     },
   );
 
-  test('results: of files of several batches, each is named once, not the rows that two have', async () => {
-    const events = '{"event":"sent","row":1}\n{"event":"table","rows":1}\n';
+  test('results: of files of several batches, each is named once, not the rows that two have, or one does not have', async () => {
+    const eventsOf = (rows: number) => `{"event":"sent","row":1}\n{"event":"table","rows":${rows}}\n`;
     const heads = ['w', 'x', 'y'].map((workflow) => JSON.stringify({ ...JSON.parse(HEAD), workflow }));
     const cwd = folderWith(
-      Object.fromEntries(heads.map((head, index) => [`${index}.jsonl`, `${head}\n${events}`])),
+      Object.fromEntries(heads.map((head, index) => [`${index}.jsonl`, `${head}\n${eventsOf(1 + index)}`])),
     );
     const { stderr } = await runCli(['results', '0.jsonl', '1.jsonl', '2.jsonl'], { cwd });
     const why = 'has another workflow, service or number of shards than 0.jsonl';
