@@ -13,7 +13,7 @@ import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
 import { FoundRows, isInRanges, matchRows } from './log/match-rows.js';
 import { createRecordedRows, type RecordedRows } from './log/recorded-rows.js';
-import { toOutcome } from './log/reduce.js';
+import { NEW_ROW, reduce, toOutcome } from './log/reduce.js';
 import { createRowLines, type LineReader, openLines, type ResultsFile } from './log/row-lines.js';
 import { createRowStates } from './log/row-states.js';
 
@@ -26,6 +26,8 @@ export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
   rowOf?: (line: number) => number | undefined;
   /** Whether the table has another name than that of the batch. */
   isOther?: boolean;
+  /** What `wfr batch` would record of rows that the results do not have. */
+  held?: ReadonlyMap<number, RowEvent>;
 };
 
 /** What is known of one file. */
@@ -187,8 +189,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   /** The row on each line. */
   const found = createPagedArray<number>();
   const foundRows = new Set<number>();
-  /** What `wfr batch` would record of rows that the results do not have. */
-  const newlyHeld: RowEvent[] = [];
+  const newlyHeld = new Map<number, RowEvent>();
   for (const { recorded, found: lines } of shards.values()) {
     // Which labels rows have is not known here.
     const sendChanged = recorded.completed?.places !== undefined;
@@ -200,7 +201,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
       const why = held.get(row);
       if (why === undefined && rows.isNew(row)) continue;
       if (why !== undefined)
-        newlyHeld.push({ event: 'recorded', row, key: '', label: rowLabel(table.name, line), held: why });
+        newlyHeld.set(row, { event: 'recorded', row, key: '', label: rowLabel(table.name, line), held: why });
       found.set(line, row);
       foundRows.add(row);
     }
@@ -211,11 +212,11 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   reader.close();
   // One without any row of the results may have been changed, unless it has another name.
   const isOther = label !== undefined && basename(tableOf(label)) !== `${basename(table.name)}:`;
-  if (isOther && foundRows.size === newlyHeld.length)
+  if (isOther && foundRows.size === newlyHeld.size)
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
   rows.setFound((row) => foundRows.has(row));
-  for (const event of newlyHeld) rows.apply(event);
-  return { ...joined, total, isOther, rowOf: found.get };
+  for (const event of newlyHeld.values()) rows.apply(event);
+  return { ...joined, total, isOther, rowOf: found.get, held: newlyHeld };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */
@@ -247,14 +248,15 @@ export async function* readOutcomes(
 }
 
 /** Returns a reader of single rows. `isKept`: whether the outputs of all rows stay on disk until they are used. */
-export function openOutcomes({ rows, lines, fileOf }: JoinedFiles, isKept = false) {
+export function openOutcomes({ rows, lines, fileOf, held }: JoinedFiles, isKept = false) {
   const readers = new Map<ResultsFile, LineReader>();
   return {
     /** Returns how a row stands. Throws BatchFileError if a file has changed, and the system's error. */
     read(row: number): Outcome {
       const state = rows.state(row);
-      const file = fileOf(row);
-      if (!file) return { state, row, label: rows.label(row) };
+      const event = held?.get(row);
+      if (event) return toOutcome(row, state, reduce(NEW_ROW, event), undefined);
+      const file = fileOf(row) as FileFacts;
       const reader = readers.get(file) ?? openLines(file);
       readers.set(file, reader);
       const record = lines.read(row, reader, isKept);

@@ -394,11 +394,13 @@ describe('results --rows', () => {
         /^3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
-    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held\n/m);
+    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held +may be a sent row that has changed\n/m);
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nBob\n');
     const saving = ['--rows', 't.csv', '--save-outputs', 'outs', '--report', 'json=r.json', '-o', 'jsonl'];
     const { stdout } = await show(...saving);
-    expect(stdout).toMatch(/"row":4,"label":"t\.csv:2","id":null,"outcome":"held"/);
+    expect(stdout).toMatch(
+      /"row":4,"label":"t\.csv:2","id":null,"outcome":"held",.*"message":"may be a sent row that has changed;/,
+    );
     const report = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
     expect(report.runs.map((run: { outcome: string }) => run.outcome).sort()).toEqual(['finished', 'held']);
     expect(changed.stderr).toContain('To run held rows, add --send-changed to the wfr batch command.\n');
