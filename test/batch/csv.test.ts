@@ -43,7 +43,9 @@ describe('CSV: rows', () => {
     const { triggered, exitCode, stderr } = await runBatch(table);
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 finished')]);
-    expect((await runBatch(table, '--check')).stdout).toBe('3 rows valid; nothing sent\n');
+    expect((await runBatch(table, '--check')).stdout).toBe(
+      '3 rows valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+    );
   });
 
   test('CSV: line breaks in a quoted cell are sent unchanged', async () => {
@@ -103,7 +105,10 @@ describe('CSV: cells as other programs read them', () => {
     const table = `${names.join(',')}\n${names.map(() => 1).join(',')}\n`;
     const elapsed = startTimer();
     const valid = await runBatch(table, '--check');
-    expect([valid.exitCode, valid.stdout]).toEqual([0, '1 row valid; nothing sent\n']);
+    expect([valid.exitCode, valid.stdout]).toEqual([
+      0,
+      '1 row valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+    ]);
     expect(elapsed()).toBeLessThan(5_000);
     const { exitCode, stderr } = await runBatch(`${names.join(',')},c7\n`, '--check');
     expect([exitCode, stderr]).toEqual([2, 'wfr: error: rows.csv:1: has two columns for "c7"\n']);

@@ -246,6 +246,16 @@ describe('wfr run with declared parameters', () => {
     expect(JSON.parse(String(await posts()[0]?.body())).inputs).toEqual({ amount: '12.50' });
   });
 
+  test('parameters: batch --check says where names and types of inputs were not checked', async () => {
+    const { wfr } = await prepare();
+    const check = ['batch', 'invoice', '--each', 'invoice', 'scan.pdf', '-i', 'customer=ACME', '--check'];
+    const valid = '1 row valid; nothing sent';
+    expect((await wfr(check)).stdout).toBe(`${valid}\n`);
+    expect((await wfr([...check, '--no-check-parameters'])).stdout).toBe(
+      `${valid}; names and types of inputs were not checked: wfr help config\n`,
+    );
+  });
+
   test('parameters: a workflow given as UUID or URL is checked as well, unless two names declare it', async () => {
     const declared = await prepare();
     const references = [INVOICE, INVOICE.toUpperCase(), `https://h.example/w/${INVOICE}`];
