@@ -6,6 +6,7 @@ import { type Outcome, tableOf } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { identifyRow } from '../table/row.js';
 import type { WrittenTable } from '../table/table.js';
+import { listFirst } from '../text/quantity.js';
 import { rowLabel } from '../text/row-label.js';
 import { createPagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowEvent, type RowRanges } from './log/events.js';
@@ -22,7 +23,10 @@ const MAX_PROBLEMS = 20;
 
 /** The rows of all files. With a table, they are its rows, and found by its lines. */
 export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
-  /** Returns the row on a line of the table; undefined if the results do not have it, or it was not begun. */
+  /**
+   * Returns the row on a line of the table; 0 if the results do not have it, or it was not begun, and undefined if it is one of
+   * a shard without a file.
+   */
   rowOf?: (line: number) => number | undefined;
   /** Whether the table has another name than that of the batch. */
   isOther?: boolean;
@@ -102,7 +106,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     };
     const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
     facts.openedBy = await withFileName('', name, reading);
-    mixed.push(...headerProblems(facts, read[0]));
+    if (isOfAnother(facts, read[0])) mixed.push(name);
   }
   const fileOf = owners.get;
   rows.setFound((row) => {
@@ -120,11 +124,12 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   );
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
+  const fix = 'only the files of all shards of one batch are joined';
   // Files of several batches have the same rows, too.
-  const both = [...shared].map(
-    ([names, row]) => `rows such as ${row} are in both ${names}; name one file of each shard of one batch`,
-  );
-  const problems = mixed.length > 0 ? mixed : both;
+  const problems =
+    mixed.length > 0
+      ? [`${listFirst(mixed, 9)}: of another batch than ${read[0]?.name}; ${fix}`]
+      : [...shared].map(([both, row]) => `rows such as ${row} are in both ${both}; ${fix}`);
   const { missing, problems: missed, absent } = findMissingRows(read, problems.length > 0 ? 0 : total);
   return {
     rows,
@@ -177,17 +182,18 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
       { recorded, found: new FoundRows() },
     ]),
   );
+  /** The row on each line. */
+  const found = createPagedArray<number>();
   let total = 0;
   for await (const line of table.rows()) {
     const shard = shards.get(total++ % count);
-    if (shard)
-      shard.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
+    if (!shard) continue;
+    shard.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
+    found.set(line.number, 0);
   }
   if (total === 0) throw new UsageError(`${table.name}: has no rows`);
   const known = [...rows.entries()].map(([row]) => row);
   const byLine = new Map(known.map((row) => [rows.line(row), row]));
-  /** The row on each line. */
-  const found = createPagedArray<number>();
   const foundRows = new Set<number>();
   const newlyHeld = new Map<number, RowEvent>();
   for (const { recorded, found: lines } of shards.values()) {
@@ -276,12 +282,12 @@ export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
   return outcomes;
 }
 
-/** Returns why a file and the first one do not belong to the same batch. */
-function headerProblems({ name, header }: FileFacts, first: FileFacts | undefined): string[] {
-  if (header === undefined || first?.header === undefined) return [];
+/** Returns whether a file is not of the same batch as the first one; the files of several shards have different ids. */
+function isOfAnother({ header }: FileFacts, { header: first }: Partial<FileFacts> = {}): boolean {
+  if (!header || !first) return false;
   const keyOf = ({ workflow, baseUrl, shard }: Header) => [workflow, baseUrl, shard.split('/')[1]].join(' ');
-  if (keyOf(header) === keyOf(first.header)) return [];
-  return [`${name}: has another workflow, service or number of shards than ${first.name}`];
+  const isSameShard = header.shard === first.shard;
+  return keyOf(header) !== keyOf(first) || (isSameShard && header.rowSalt !== first.rowSalt);
 }
 
 const shardCountOf = ({ header }: Partial<FileFacts> = {}) => Number(header?.shard.split('/')[1] ?? 1);

@@ -82,8 +82,8 @@ const NO_END = String.raw`[^\s"'<>()[\]{},;|=@]`;
 const VALUE = new RegExp(
   `(${[
     DIFFERENCE,
-    // The path of an input, which may have spaces, and any other one, but no media type.
-    `(?<=@:?=?)(?![:=]).{1,300}?(?=: )`,
+    // The path or JSON of an input, which may have spaces, and any other path, but no media type.
+    `(?<=@:?=?|:=)(?![:=]).{1,300}?(?=: )`,
     String.raw`(?<!${NO_END})(?!(?:application|audio|font|image|model|text|video)/)(?=${NO_END}*[\\/])${NO_END}*(?![.:])${NO_END}`,
     String.raw`(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]+\.[a-z][a-z\d]{1,4}(?![\p{L}\p{N}_.])`,
     String.raw`\b(?=[a-f-]{0,64}\d)[\da-f]{8}[\da-f-]*\b`,

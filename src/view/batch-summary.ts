@@ -113,6 +113,6 @@ function moreReasons(reasons: readonly StateReason[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
   return [
-    `  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}; wfr results -o csv has all`,
+    `  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}; wfr results <file> -o csv has all`,
   ];
 }

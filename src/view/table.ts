@@ -24,6 +24,8 @@ export interface Column<Row> {
   isKept?: boolean;
   /** Where the window is too narrow, columns of the highest rank are left out; one without a rank is always shown. */
   rank?: number;
+  /** A width that suffices, so that columns of a higher rank are shown, too; 22 by default. */
+  enough?: number;
   /** Whether other columns are narrowed before it is. */
   isCutLast?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
@@ -35,11 +37,10 @@ const GAP = '  ';
 const MIN_WIDTH = 4;
 
 /**
- * Fits a table to `width`: its empty columns are left out, then those of the highest rank, then cells are cut. Returns the
- * header, what formats a row, with its `detail` in place of the empty cells at its end, or below, and the columns left out.
- * `rows` are the first ones; more may follow.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
+ * Empty columns are left out; wider than `width`, those of the highest rank are, which `leftOut` names, then cells are cut.
  */
-export function fitTable<Row>(
+export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
@@ -69,14 +70,10 @@ export function fitTable<Row>(
     const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
     return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
   };
-  const leftOut = columns.filter(({ text }) => !shown.some((column) => column.text === text));
-  return { header: line(), linesOf, leftOut };
-}
-
-/** Returns the lines of a table whose rows are all known. */
-export function layOutTable<Row>(...table: Parameters<typeof fitTable<Row>>): string[] {
-  const { header, linesOf } = fitTable(...table);
-  return [header, ...table[0].flatMap(linesOf)];
+  const leftOut = filled
+    .filter(({ text }) => !shown.some((column) => column.text === text))
+    .map(({ header }) => header);
+  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
@@ -89,7 +86,8 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ rank }) => !rank));
   for (const column of columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other)) {
-    if (lineWidth([...kept, column], enoughWidth) <= width) kept.add(column);
+    const needed = [...kept, column].map(({ width, enough = 22 }) => ({ width: Math.min(width, enough) }));
+    if (lineWidth(needed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
@@ -103,17 +101,13 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   return shown;
 }
 
-/** Returns a width that suffices for a column, so that others are shown, too. */
-const enoughWidth = ({ width, rank }: { width: number; rank?: number }) => Math.min(width, rank ? 18 : 22);
-
-const lineWidth = (
-  columns: readonly { width: number }[],
-  widthOf = ({ width }: { width: number }) => width,
-) => columns.reduce((sum, column) => sum + widthOf(column), GAP.length * (columns.length - 1));
+const lineWidth = (columns: readonly { width: number }[]) =>
+  columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
 export function cutText(text: string, width: number, atStart = false): string {
-  if (textWidth(text) <= width) return text;
+  // No character takes more than two columns for each of its units; to measure a text takes long.
+  if (text.length * 2 <= width || textWidth(text) <= width) return text;
   const segments = [...new Intl.Segmenter().segment(text)];
   const add = (one: string, other: string) => (atStart ? other + one : one + other);
   let shown = '';
@@ -213,5 +207,5 @@ export function layOutRuns(
     },
   ];
   const reasonOf = ({ run }: ListedRun) => (hasReasons ? cell(failureText(run?.error)) : '');
-  return layOutTable(runs, columns, layout, reasonOf);
+  return layOutTable(runs, columns, layout, reasonOf).lines;
 }

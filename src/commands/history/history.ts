@@ -240,7 +240,7 @@ function formatRuns(
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  const lines = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
+  const { lines } = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
   return `${lines.join('\n')}\n`;
 }
 

@@ -73,11 +73,11 @@ interface ResultRow {
   values: readonly WrittenCell[];
 }
 
-/** Characters of the rows that a table is fitted to, and of those that are kept at once. */
+/** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
 /** The columns of a cell for people outside a window. */
-const MAX_WIDTH = 100;
+const MAX_WIDTH = 200;
 
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
@@ -105,7 +105,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     try {
       for await (const { cells, number, label } of table.rows()) {
         const row = joined.rowOf?.(number);
-        const outcome: Outcome = row === undefined ? { state: 'waiting', label } : reader.read(row);
+        if (row === undefined) continue;
+        const outcome: Outcome = row === 0 ? { state: 'waiting', label } : reader.read(row);
         yield toRow(outcome, label, cells);
       }
     } finally {
@@ -130,7 +131,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       absent.set(pointer, undefined);
       return target.value;
     }
-    if (!absent.has(pointer)) absent.set(pointer, noSuchValue(pointer, 'output', target));
+    if (get && !absent.has(pointer)) absent.set(pointer, noSuchValue(pointer, 'output', target));
     return undefined;
   }
 
@@ -148,20 +149,16 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...valueNames])}`;
   }
 
-  /** Yields the rows as a table for people, which is fitted to the first ones: all of them may not fit into memory. */
-  async function* readTable(): AsyncGenerator<string, void, void> {
-    const { cutText, fitTable } = await import('../../view/table.js');
+  /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
+  async function* readTables(): AsyncGenerator<string, void, void> {
+    const { cutText, layOutTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
-    let fitted: ReturnType<typeof fitTable<readonly string[]>> | undefined;
-    const formatRead = () => {
+    const layOut = () => {
       if (rows.length === 0) return '';
-      const isFirst = !fitted;
-      fitted ??= fitTable(rows, columnsOf(rows), page);
-      for (const { header, text } of fitted.leftOut)
-        if (rows.some((row) => text(row))) leftOut.add(header.trim());
-      const lines = rows.flatMap(fitted.linesOf);
-      return `${(isFirst ? [fitted.header, ...lines] : lines).join('\n')}\n`;
+      const laidOut = layOutTable(rows, columnsOf(rows), page);
+      for (const header of laidOut.leftOut) leftOut.add(header);
+      return `${laidOut.lines.join('\n')}\n`;
     };
     for await (const { name, cells, facts, values } of readRows()) {
       const { outcome } = facts;
@@ -177,14 +174,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       rows.push(row);
       size += row.join('').length;
       if (size < MAX_TABLE) continue;
-      yield formatRead();
+      yield layOut();
       rows = [];
       size = 0;
     }
-    yield formatRead();
+    yield layOut();
   }
 
-  /** Returns the columns of a table that begins with these rows. */
+  /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
     const written = table?.columns ?? [];
     const prefix = commonTable(rows.map(([name = '']) => name));
@@ -193,23 +190,23 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       { header: isShort ? 'LINE' : 'ROW', isCutAtStart: () => !isShort, isCutLast: isShort },
       // The first one usually names the row.
-      ...written.map((header, index) => ({ header, rank: Math.min(index, 1) })),
+      ...written.map((header, index) => ({ header, rank: index === 0 ? 0 : 2 })),
       {
         header: 'OUTCOME',
         isCutLast: true,
         paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
       },
-      ...valueNames.map((header, index) => ({
-        header,
-        isKept: Boolean(get),
-        rank: get || index === 0 ? 0 : 3,
-      })),
-      // A row that follows may have one, and a longer one.
-      { header: 'REASON'.padEnd(18), isKept: joined.rows.reasons().length > 0, rank: 2 },
+      ...valueNames.map((header, index) =>
+        get
+          ? { header, isKept: true, enough: 12 }
+          : // What the first one is, and an output that has none of the values, says most.
+            { header, isKept: index === 0, rank: index === 0 ? 0 : header === 'output' ? 1 : 3 },
+      ),
+      { header: 'REASON', rank: 1 },
     ];
     return columns.map((column, index) => ({
-      text: ({ [index]: cell = '' }) =>
-        isShort && index === 0 && cell.startsWith(prefix) ? cell.slice(prefix.length) : cell,
+      enough: 18,
+      text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(prefix.length) : cell),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
       ...column,
       header: sanitize(column.header),
@@ -259,7 +256,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
-        for await (const text of readTable()) yield Buffer.from(text);
+        for await (const text of readTables()) yield Buffer.from(text);
         return;
       }
       const writer = new ChunkWriter();

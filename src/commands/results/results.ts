@@ -17,10 +17,10 @@ import type { Owner } from '../../runs/log/lock.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { isFinished, outputOf } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
-import { followPointer, listPointers, type ValuePointer } from '../../text/json/pointer.js';
+import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
 import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
-import { shellCommand, toArgs } from '../../text/shell-quote.js';
+import { isCopyable, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { printErrors } from '../../view/errors/print-error.js';
 import { decidePresentation, isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -75,8 +75,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const beside = names.map((name) => `${name}.*.results.jsonl`);
       const found = await expandPatterns(beside, context).catch((): string[] => []);
       const [only] = files.length === 1 ? files : [];
-      const meant = only && (await findSimilarFile(only.path));
-      if (meant) found.push(join(dirname(only.name), meant));
+      const meant = only && !(await statOf(only.path)) ? await findSimilarFile(only.path) : '';
+      if (only && meant?.endsWith('.jsonl')) found.push(join(dirname(only.name), meant));
       const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
       throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
@@ -97,9 +97,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const notes: string[] = [];
       /** The values to list; without --get, those of the first output for people. */
       const pointers = plan.format === 'text' && !get ? await findValues(joined) : plan.pointers;
-      const list = hasRows
-        ? undefined
-        : toArgs({ get: pointers.slice(0, MAX_LISTED).map(({ text }) => text) });
+      const listed = pointers.map(({ text }) => text).filter(isCopyable);
+      const list = hasRows ? [] : toArgs({ get: listed.slice(0, MAX_LISTED) });
       const describe = (results = shown) => summaryOf(joined, notes, results, command, list, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
@@ -192,23 +191,26 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   return format;
 }
 
-/** Values of an output that have columns of their own, and those that a command lists. */
-const MAX_VALUES = 9;
+/** Outputs whose values have columns, and these columns; the values that a command lists, and the bytes of a long one. */
+const MAX_OUTPUTS = 20;
+const MAX_VALUES = 30;
 const MAX_LISTED = 3;
-/** The bytes of a long value, such as a document. */
 const LONG = 500;
 
-/** Returns pointers to the first values of the first output, long ones last; none if no row has one. */
+/** Returns pointers to the values of the first outputs, long ones last, such as documents; none if no row has one. */
 async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
-  const outcomes = joined.rows.count('finished') > 0 ? readOutcomes(joined) : [];
-  for await (const { run } of outcomes) {
+  const found = new Map<string, ValuePointer>();
+  const { rows, problems } = joined;
+  let count = problems.length === 0 ? Math.min(rows.count('finished'), MAX_OUTPUTS) : 0;
+  for await (const { run } of count > 0 ? readOutcomes(joined) : []) {
     if (!isFinished(run)) continue;
-    const output = outputOf(run);
-    const isLong = ({ segments }: ValuePointer) => followPointer(output, segments).value.length > LONG;
-    const pointers = listPointers(output, MAX_VALUES);
-    return pointers.toSorted((one, other) => Number(isLong(one)) - Number(isLong(other)));
+    for (const pointer of listPointers(outputOf(run))) found.set(pointer.text, pointer);
+    if (--count === 0) break;
   }
-  return [];
+  // An output that has none of the values is shown whole.
+  if (found.size > 1) found.delete('');
+  const isLong = ({ length = 0 }: ValuePointer) => Number(length > LONG);
+  return [...found.values()].sort((one, other) => isLong(one) - isLong(other)).slice(0, MAX_VALUES);
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */
@@ -278,7 +280,7 @@ function summaryOf(
   said: readonly string[],
   results: readonly string[],
   command: SummaryFacts['command'],
-  list: readonly string[] | undefined,
+  list: readonly string[],
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;

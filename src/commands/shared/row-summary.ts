@@ -25,8 +25,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
-  /** The flags that list the outputs; without them, how to list them is not said. */
-  list?: readonly string[] | undefined;
+  /** The flags that list the outputs; without any, how to list them is not said. */
+  list?: readonly string[];
 }
 
 /** Returns the summary of rows. */
@@ -176,7 +176,7 @@ function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[]
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
   return [
-    ...(list ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
+    ...(list?.length ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
     { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
   ];
 }

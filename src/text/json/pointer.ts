@@ -6,6 +6,8 @@ import { isSpace } from './scanner.js';
 export interface ValuePointer {
   text: string;
   segments: readonly string[];
+  /** The bytes of the value where it was found. */
+  length?: number;
 }
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
@@ -37,22 +39,20 @@ export function followPointer(json: Uint8Array, segments: readonly string[]): Po
   return { value, depth: segments.length };
 }
 
-/** Levels of objects whose values are listed by themselves. */
+/** Levels of objects whose values are listed by themselves, and the members of such an object. */
 const MAX_LEVELS = 2;
+const MAX_MEMBERS = 50;
 
-/** Returns pointers to the first values of an object and of objects in it, at most `most`; of others, to the value itself. */
-export function listPointers(
-  json: Uint8Array,
-  most: number,
-  segments: readonly string[] = [],
-): ValuePointer[] {
+/** Returns pointers to the values of an object and of objects in it; of others, and of an object of many members, to itself. */
+export function listPointers(json: Uint8Array, segments: readonly string[] = []): ValuePointer[] {
+  const self = [{ text: pointerOf(segments), segments, length: json.length }];
+  if (segments.length === MAX_LEVELS || jsonTypeOf(json) !== 'object') return self;
   const pointers: ValuePointer[] = [];
-  if (segments.length < MAX_LEVELS && jsonTypeOf(json) === 'object')
-    forEachChild(json, ({ name, value }) => {
-      if (pointers.length < most)
-        pointers.push(...listPointers(value, most, [...segments, decodeString(name)]));
-    });
-  return pointers.length === 0 ? [{ text: pointerOf(segments), segments }] : pointers.slice(0, most);
+  let count = 0;
+  forEachChild(json, ({ name, value }) => {
+    if (count++ < MAX_MEMBERS) pointers.push(...listPointers(value, [...segments, decodeString(name)]));
+  });
+  return count === 0 || count > MAX_MEMBERS ? self : pointers;
 }
 
 /** Returns the number of elements of an array. */

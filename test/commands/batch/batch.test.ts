@@ -241,7 +241,7 @@ describe('batch: rows and tables', () => {
     );
     const cwd = folderWith({ 'rows.csv': 'n:=\n1x\n12x\n3\n4\n' });
     expect((await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd })).stderr).toMatch(
-      /\n {2}2 rejected \(422\): cannot read …\n {4}rows\.csv:4, 5\n {2}2 invalid: n:=….*\n {4}rows\.csv:2, 3\n/,
+      /\n {2}2 rejected \(422\): cannot read …\n {4}rows\.csv:4, 5\n {2}2 invalid: n:=….*\n {4}rows\.csv:2 \(1x\), 3 \(12x\)\n/,
     );
   });
 
@@ -537,7 +537,7 @@ describe('batch: shards', () => {
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
     expect(double.exitCode).toBe(2);
     expect(double.stderr).toContain(
-      'rows such as 3 are in both s3.jsonl and s4.jsonl; name one file of each shard of one batch\n',
+      'rows such as 3 are in both s3.jsonl and s4.jsonl; only the files of all shards of one batch are joined\n',
     );
     expect((await wfr(['results', 'none.jsonl'], { cwd })).exitCode).toBe(2);
   });

@@ -55,14 +55,19 @@ describe('results', () => {
     );
     const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl', 'c.jsonl'], { cwd });
     const rows = 'rows such as 1 are';
-    const fix = 'name one file of each shard of one batch';
+    const fix = 'only the files of all shards of one batch are joined';
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: `wfr: error: 2 problems\n  ${rows} in both a.jsonl and b.jsonl; ${fix}\n  ${rows} in both a.jsonl and c.jsonl; ${fix}\n`,
     });
   });
 
-  test.each([{ workflow: 'x' }, { baseUrl: 'http://127.0.0.1:2/' }, { shard: '2/3' }])(
+  test.each([
+    { workflow: 'x' },
+    { baseUrl: 'http://127.0.0.1:2/' },
+    { shard: '2/3' },
+    { shard: '1/2', rowSalt: 'f'.repeat(32) },
+  ])(
     'results: a file of another batch, with %j, exits 2 and is named before any summary',
     async (changes) => {
       const head = { ...JSON.parse(HEAD), shard: '1/2' };
@@ -74,7 +79,9 @@ describe('results', () => {
       });
       const { stdout, stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
       expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-      expect(stderr).toContain('b.jsonl: has another workflow, service or number of shards than a.jsonl\n');
+      expect(stderr).toContain(
+        'b.jsonl: of another batch than a.jsonl; only the files of all shards of one batch are joined\n',
+      );
     },
   );
 
@@ -85,8 +92,9 @@ describe('results', () => {
       Object.fromEntries(heads.map((head, index) => [`${index}.jsonl`, `${head}\n${eventsOf(1 + index)}`])),
     );
     const { stderr } = await runCli(['results', '0.jsonl', '1.jsonl', '2.jsonl'], { cwd });
-    const why = 'has another workflow, service or number of shards than 0.jsonl';
-    expect(stderr).toBe(`wfr: error: 2 problems\n  1.jsonl: ${why}\n  2.jsonl: ${why}\n`);
+    expect(stderr).toBe(
+      'wfr: error: 1.jsonl, 2.jsonl: of another batch than 0.jsonl; only the files of all shards of one batch are joined\n',
+    );
   });
 
   test('results: a row that was corrected is listed once, and a gone row with a run follows those of the table', async () => {
@@ -133,7 +141,7 @@ describe('results', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain('  300 failed at step Read: no\n');
     expect(stdout).toMatch(/^ {2}202 failed: other reasons$/m);
-    expect(stdout).toContain('  990 more reasons, of 990 rows; wfr results -o csv has all\n');
+    expect(stdout).toContain('  990 more reasons, of 990 rows; wfr results <file> -o csv has all\n');
   });
 
   const RUN = (id: string) => ({ id, status: 'FINISHED', steps: 1, stepsCompleted: 1, output: {} });
@@ -391,11 +399,11 @@ test('results: of a table, the error names the results file beside it', async ()
   expect(stderr).toMatch(/\n {2}See:\n {4}wfr results out\.csv\.w\.results\.jsonl\n/);
 });
 
-test('results: of a mistyped name, the error has the command with the file that is meant; of no results file, none is meant', async () => {
-  const cwd = folderWith({ 'a.jsonl': HEAD, 'b.txt': 'text\n' });
+test('results: of a mistyped name, the error has the command with the file that is meant, but not of another file, or one that exists', async () => {
+  const cwd = folderWith({ 'a.jsonl': HEAD, 'a.jsonx': 'text\n', 't.csv': 'n\n' });
   const show = async (name: string) => (await runCli(['results', name], { cwd })).stderr;
   expect(await show('a.jsn')).toContain('a.jsn: no such file (ENOENT)\n  See: wfr results a.jsonl\n');
-  expect(await show('b.txt')).toContain('\n  See: wfr history\n');
+  for (const name of ['a.jsonx', 't.cs']) expect(await show(name)).toContain('\n  See: wfr history\n');
 });
 
 test.each([[['-o', 'csv']], [['--get', '/a']]])(
