@@ -1,7 +1,7 @@
 /** Completes an unfinished command line: what its last word may be, a command, a flag or a value. */
 import type { Command } from 'commander';
-import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js';
-import { resolveSetting, type ServiceFlags } from '../../config/resolve-setting.js';
+import { chooseProfile, loadConfig } from '../../config/profile.js';
+import { resolveSetting, type ServiceFlags, type ServiceSources } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -138,7 +138,7 @@ async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, contex
   const profile = await chooseProfile(flags, context).catch(() => undefined);
   const candidates = isList
     ? expected
-    : ((await COMPLETERS[expected.replace('|-', '')]?.(cursor, profile, context)) ?? []);
+    : ((await COMPLETERS[expected.replace('|-', '')]?.({ ...cursor, profile, context })) ?? []);
   const lines = candidates.flatMap((candidate) => {
     if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
     const { value, description = '' } = candidate;
@@ -156,12 +156,10 @@ function begins(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
-/** The profile is undefined where it is invalid, as the history may still have runs. */
-type Completer = (
-  cursor: Cursor,
-  profile: Profile | undefined,
-  context: Context,
-) => readonly Candidate[] | Promise<readonly Candidate[]>;
+/** A cursor with what is looked up. The profile is undefined where it is invalid, as the history may still have runs. */
+type Query = Cursor & ServiceSources;
+
+type Completer = (query: Query) => readonly Candidate[] | Promise<readonly Candidate[]>;
 
 /** The most run ids offered, the default of `wfr history`. */
 const MAX_IDS = 20;
@@ -176,8 +174,8 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   input,
   item: input,
   /** The names of documents, for `--each`. */
-  parameter(cursor, profile) {
-    const documents = declaredParameters(cursor, profile).filter(({ type }) => type === 'document');
+  parameter(query) {
+    const documents = declaredParameters(query).filter(({ type }) => type === 'document');
     return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
   },
   kind({ text }) {
@@ -185,42 +183,36 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
     return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
   },
   status: () => KNOWN_STATUSES.map(toCandidate),
-  async name(_cursor, _profile, context) {
+  async name({ context }) {
     const { profiles = {} } = (await loadConfig(context))?.content ?? {};
     return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
   },
-  workflow: (_cursor, profile) =>
+  workflow: ({ profile }) =>
     namedWorkflows(profile).map(({ name, id }) => ({ value: name, description: id })),
   'run-id': pastRuns,
   command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
 };
 
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
-function input(cursor: Cursor, profile: Profile | undefined): readonly Candidate[] {
-  const { text, operands, flags } = cursor;
+function input(query: Query): readonly Candidate[] {
+  const { text, operands, flags } = query;
   const { separator, value = '' } = splitItem(text) ?? {};
   if (separator?.startsWith('@'))
     return [{ paths: 'files', start: text.slice(0, text.length - value.length) }];
   if (separator) return [];
   const given = [...operands.slice(1), ...(flags.input ?? [])].map((item) => splitItem(item)?.name);
-  const missing = declaredParameters(cursor, profile).filter(({ name }) => !given.includes(name));
+  const missing = declaredParameters(query).filter(({ name }) => !given.includes(name));
   return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 
-function declaredParameters(
-  { operands: [workflow = ''] }: Cursor,
-  profile: Profile | undefined,
-): Parameter[] {
+function declaredParameters({ operands: [workflow = ''], profile }: Query): Parameter[] {
   const declared = findDeclaredWorkflow(workflow, {}, profile);
   return [...(declared?.parameters.values() ?? [])];
 }
 
-async function pastRuns(
-  { text, flags, operands }: Cursor,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<readonly Candidate[]> {
-  const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text)?.href;
+async function pastRuns(query: Query): Promise<readonly Candidate[]> {
+  const { text, operands, profile, context } = query;
+  const baseUrl = parseUrl(resolveSetting('baseUrl', query)?.text)?.href;
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
