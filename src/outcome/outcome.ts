@@ -159,8 +159,8 @@ export const withoutTable = (label: string) => label.replace(ROW_LABEL, 'line ')
 
 /** Returns progress such as `2 of 4`; empty if unknown. */
 export function stepsOf(run: Run | undefined): string {
-  const steps = countSteps(run);
-  return steps ? `${steps.done} of ${steps.total}` : '';
+  const { done, total } = countSteps(run);
+  return total ? `${done} of ${total}` : '';
 }
 
 /** Returns the step that failed, sanitized; empty if none did. */
@@ -231,9 +231,9 @@ export function stepsText(run: Run | undefined): string {
   return steps && `${steps} ${run?.steps === 1 ? 'step' : 'steps'}`;
 }
 
-/** Returns the number of steps, and how many have completed; undefined where the first is not a positive integer. */
-export function countSteps(run: Run | undefined): { done: number; total: number } | undefined {
-  const { steps: total = 0, stepsCompleted = 0 } = run ?? {};
-  if (!Number.isSafeInteger(total) || total <= 0) return undefined;
+/** Returns the number of steps, and how many have completed; none where the first is not a positive integer. */
+export function countSteps(run: Run | undefined): { done: number; total: number } {
+  const { steps = 0, stepsCompleted = 0 } = run ?? {};
+  const total = Number.isSafeInteger(steps) ? Math.max(steps, 0) : 0;
   return { done: Math.min(Math.max(Math.trunc(stepsCompleted), 0), total), total };
 }

@@ -100,11 +100,11 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
     // `2m` is shorter than `1m 59s`. The first minute leaves the room for a bar in 40 columns.
     const time: Part = [wholeSeconds(elapsed), 1, elapsed < 60_000 ? 0 : ELAPSED];
     if (!run) return [[[message, 0]], [time]];
-    const steps = countSteps(run);
+    const { done, total } = countSteps(run);
     return [
       [[statusText(run), 0, 0, statusPaint(run.status, style)]],
       [[stepsText(run), 2]],
-      [[bar(steps && steps.done / steps.total), 4]],
+      [[bar(total ? done / total : undefined), 4]],
       [time, [estimateText(timeLeftOf(row, now)), 3]],
     ];
   };
@@ -155,10 +155,10 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
       const row = rowsById.get(id) ?? { ...UNSEEN, id };
       rowsById.set(id, row);
       const before = row.run;
-      const steps = countSteps(run)?.done ?? 0;
+      const steps = countSteps(run).done;
       if (!before || before.status === 'PENDING')
         Object.assign(row, { firstSeen: now, firstSteps: steps, lastStep: now });
-      else if (steps !== countSteps(before)?.done) row.lastStep = now;
+      else if (steps !== countSteps(before).done) row.lastStep = now;
       row.run = run;
       row.isDone = hasEnded(run);
       const text = runText(run);
@@ -178,7 +178,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
 
 /** Estimates the time left of a run (ms), once two steps have completed; 0 before. */
 function timeLeftOf({ run, firstSeen, firstSteps, lastStep }: Row, now: number): number {
-  const { done, total } = countSteps(run) ?? { done: 0, total: 0 };
+  const { done, total } = countSteps(run);
   const since = done - firstSteps;
   return since < 2 ? 0 : ((lastStep - firstSeen) / since) * (total - done) - (now - lastStep);
 }
