@@ -80,7 +80,7 @@ export function showRuns(tools: ProgressTools, runs: readonly ListedRun[] = []) 
   let upload: (Upload & { started: number }) | undefined;
 
   const line = (now: number, bar: DrawBar): Line => {
-    if (upload) return uploadLine(upload, now, bar);
+    if (upload) return uploadLine(upload, now - upload.started, bar);
     const rows = [...rowsById.values()];
     if (rows.length > 1) {
       const done = rows.filter(({ isDone }) => isDone).length;
@@ -194,12 +194,7 @@ function runText(run: Run): string {
 }
 
 /** Returns the line of an upload, with its rate and time left after the first second. */
-function uploadLine(
-  { sent, total, isBase64, started }: Upload & { started: number },
-  now: number,
-  bar: DrawBar,
-): Line {
-  const elapsed = now - started;
+function uploadLine({ sent, total, isBase64 }: Upload, elapsed: number, bar: DrawBar): Line {
   // Bytes a millisecond.
   const rate = elapsed < 1_000 ? 0 : sent / elapsed;
   return [
