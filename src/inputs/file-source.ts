@@ -56,7 +56,7 @@ export function createFileSource(path: string, name: string, identity: FileIdent
       const handle = await promises.open(path, 'r').catch(throwAsReadError(name));
       try {
         await assertUnchanged(handle.stat({ bigint: true }), name, identity);
-        yield* readBlocks(handle, size, name, buffer);
+        yield* createHandleSource(handle, size, name).blocks(buffer);
       } finally {
         await handle.close();
       }
@@ -70,32 +70,24 @@ export function createFileSource(path: string, name: string, identity: FileIdent
 export function createHandleSource(handle: FileHandle, size: number, name: string): Source {
   return {
     size,
-    blocks: (buffer) => readBlocks(handle, size, name, buffer),
+    async *blocks(buffer) {
+      for (let offset = 0; offset < size; ) {
+        const block = buffer.subarray(0, size - offset);
+        let filled = 0;
+        while (filled < block.length) {
+          const { bytesRead } = await handle
+            .read(block, filled, block.length - filled, offset)
+            .catch(throwAsReadError(name));
+          if (bytesRead === 0) throw new FileChangedError(name);
+          filled += bytesRead;
+          offset += bytesRead;
+        }
+        yield block;
+      }
+    },
     verify: async () => {},
     close: () => handle.close(),
   };
-}
-
-/** Yields `size` bytes in blocks. */
-async function* readBlocks(
-  handle: FileHandle,
-  size: number,
-  name: string,
-  buffer: Buffer,
-): AsyncGenerator<Uint8Array, void, void> {
-  for (let offset = 0; offset < size; ) {
-    const block = buffer.subarray(0, size - offset);
-    let filled = 0;
-    while (filled < block.length) {
-      const { bytesRead } = await handle
-        .read(block, filled, block.length - filled, offset)
-        .catch(throwAsReadError(name));
-      if (bytesRead === 0) throw new FileChangedError(name);
-      filled += bytesRead;
-      offset += bytesRead;
-    }
-    yield block;
-  }
 }
 
 async function assertUnchanged(reading: Promise<FileIdentity>, name: string, expected: FileIdentity) {
