@@ -73,19 +73,12 @@ async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
   return offset >= 0 && (await handle.read(Buffer.alloc(1), 0, 1, offset)).bytesRead === 1;
 }
 
-/** The file of a table, which can be read from the start several times. */
-interface RowsFile {
-  /** What messages call it. */
-  name: string;
-  open(): Readable;
-  close(): Promise<void>;
-}
-
 /**
- * Opens the table of --rows. A pipe or standard input is first copied to an unlinked temporary file. Throws UsageError. A read
- * throws BatchFileError, also if the file was written since it was opened, and the reason of `signal` once that is aborted.
+ * Opens the table of --rows, which can be read from the start several times. A pipe or standard input is first copied to an
+ * unlinked temporary file. Throws UsageError. A read throws BatchFileError, also if the file was written since it was opened,
+ * and the reason of `signal` once that is aborted.
  */
-export async function openRows(path: string, context: Context, signal: AbortSignal): Promise<RowsFile> {
+export async function openRows(path: string, context: Context, signal: AbortSignal) {
   const fail = rewordInputError('--rows ');
   const handle = await openFile(path, {}, context).catch(fail);
   const stats = await handle?.stat({ bigint: true });
@@ -110,6 +103,7 @@ export async function openRows(path: string, context: Context, signal: AbortSign
     await assertUnchanged();
   }
   return {
+    /** What messages call it. */
     name: formatPath(path),
     open: () => Readable.from(read(), { objectMode: false }),
     close: () => file.close(),

@@ -12,9 +12,6 @@ import { sanitize, sanitizeLines } from '../text/sanitize.js';
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
 export type Tone = 'good' | 'open' | 'doubt' | 'bad';
 
-/** The states of a run that has ended, which have the names of its final statuses. */
-type EndState = Lowercase<TerminalStatus>;
-
 interface StateFacts {
   exit: ExitCode;
   /** By default `doubt`. */
@@ -118,9 +115,9 @@ export function stateOfRun(run: Run | undefined, error?: Facts): State {
   return endOf(run?.status) ?? 'running';
 }
 
-/** Returns the state that a status stands for; undefined while the run goes on. */
-export function endOf(status: string | undefined): EndState | undefined {
-  return hasEndedStatus(status) ? (status.toLowerCase() as EndState) : undefined;
+/** Returns the state that a status stands for, which has the name of a final one; undefined while the run goes on. */
+export function endOf(status: string | undefined) {
+  return hasEndedStatus(status) ? (status.toLowerCase() as Lowercase<TerminalStatus>) : undefined;
 }
 
 /** Returns the exit for one run or row. */

@@ -18,10 +18,8 @@ export interface Report {
   close(): Promise<void>;
 }
 
-type Chunks = Iterable<string | Uint8Array>;
-
 /** An opened target: written once, which throws the system error, or closed. */
-type Destination = Pick<Report, 'close'> & { write(chunks: Chunks): Promise<void> };
+type Destination = Pick<Report, 'close'> & { write(chunks: Iterable<string | Uint8Array>): Promise<void> };
 
 /**
  * Opens what a user named. A file keeps its old content until the new one is complete; pipes, character devices and

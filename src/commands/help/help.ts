@@ -9,15 +9,10 @@ import { helpWidth, writeHelp } from '../shared/write-help.js';
 import { createReference, definedCommands, describeCommand } from './reference.js';
 import { TOPICS } from './topics.js';
 
-export interface HelpFlags {
-  json?: boolean;
-  skill?: boolean;
-}
-
 /** Prints what `words` name: a command, a topic, or without any the program. Throws UsageError for anything else. */
 export async function execute(
   words: readonly string[],
-  flags: HelpFlags,
+  flags: { json?: boolean; skill?: boolean },
   context: Context,
   program: Command,
 ): Promise<Exit> {
