@@ -165,12 +165,11 @@ function openResolver(
   const read = async (segment: Segment, paths: PathRules, raw: string): Promise<readonly Part[]> => {
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
-    const isStdin = path === '-';
     claimStdin(path, raw);
-    const absolute = isStdin ? path : await assertReadable(path, paths, mustReread, context);
-    if (!isStdin) files.push({ name: raw, path: absolute, isWritten: false });
+    const absolute = path === '-' ? undefined : await assertReadable(path, paths, mustReread, context);
+    if (absolute) files.push({ name: raw, path: absolute, isWritten: false });
     if (kind === 'document') return readDocument(segment, paths, raw);
-    const identity = isStdin ? undefined : await statOf(absolute);
+    const identity = absolute && (await statOf(absolute));
     const bytes = await readBytes(path, paths, context);
     if (identity) opened.push(createFileSource(absolute, path, identity));
     const text = decodeUtf8(bytes);

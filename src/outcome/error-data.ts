@@ -177,9 +177,9 @@ function describeRows(
 ): ErrorData {
   const exitCode = toExitCode(exit);
   const code = codeOfRows(reasons, exitCode);
-  const trimmed = (lines: readonly string[]) => lines.map((line) => line.trim());
-  const { facts } = new WfrError(code, trimmed(summary), {
-    hints: trimmed(hints),
+  const lines = summary.map((line) => line.trim());
+  const { facts } = new WfrError(code, lines, {
+    hints,
     isTemporary: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
   });
   return {

@@ -19,15 +19,12 @@ export const COLOR_CHOICES: readonly string[] = ['auto', 'always', 'never'];
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stdout, stderr, errorsAsData }: Context) {
-  const { color, output, results, quiet = false, verbose = false } = flags;
-  if (color !== undefined && !COLOR_CHOICES.includes(color)) {
-    throw unknownName(`--color ${color}: `, color, COLOR_CHOICES);
-  }
-  const isCi = isInCi(env);
+  const { color = 'auto', output, results, quiet = false, verbose = false } = flags;
+  if (!COLOR_CHOICES.includes(color)) throw unknownName(`--color ${color}: `, color, COLOR_CHOICES);
   // A live line would erase parts of what is printed meanwhile, here or by the next program of a pipe.
   const mayMix = !stdout.isFile && (output === 'jsonl' || results === '-');
   // ora loops forever on a terminal of 0 columns.
-  const live = stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet && !mayMix;
+  const live = stderr.columns > 0 && !isInCi(env) && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {
     quiet,
     verbose: verbose && !quiet,
