@@ -38,8 +38,8 @@ interface Run {
   error?: { message: string; step: string };
 }
 
-/** By id, functions that return the run as it is now. */
-type Runs = Map<string, () => Run>;
+/** What requests are handled with; `runs` are, by id, functions that return the run as it is now. */
+type Server = SandboxOptions & { runs: Map<string, () => Run> };
 
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
@@ -49,8 +49,8 @@ const MAX_BODY_MIB = 256;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions) {
-  const runs: Runs = new Map();
-  const server = createServer((request, response) => void respond(request, response, options, runs));
+  const runs: Server['runs'] = new Map();
+  const server = createServer((request, response) => void respond(request, response, { ...options, runs }));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
   server.listen(options.port, '127.0.0.1');
@@ -79,19 +79,14 @@ class Rejection extends Error {
   }
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { dropAnswer, log, ...options }: SandboxOptions,
-  runs: Runs,
-): Promise<void> {
-  const { status, body, detail } = await handle(request, options, runs).catch((error: Error) => {
+async function respond(request: IncomingMessage, response: ServerResponse, server: Server): Promise<void> {
+  const { status, body, detail } = await handle(request, server).catch((error: Error) => {
     const { status, detail } = error instanceof Rejection ? error : { status: 500, detail: '' };
     return { status, body: { error: { message: error.message } }, detail: `${detail}\n${error.message}` };
   });
-  const isDropped = dropAnswer && status === 201;
+  const isDropped = server.dropAnswer && status === 201;
   const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
-  log?.(line + (isDropped ? ', response dropped' : ''));
+  server.log?.(line + (isDropped ? ', response dropped' : ''));
   if (isDropped) {
     request.socket.destroy();
     return;
@@ -104,18 +99,18 @@ async function respond(
 }
 
 /** Returns the status and the body of the response, and what the log says behind the path. Throws Rejection. */
-async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs) {
+async function handle(request: IncomingMessage, server: Server) {
   assertOwnHost(request);
-  if (request.headers.authorization !== `Bearer ${options.token}`)
+  if (request.headers.authorization !== `Bearer ${server.token}`)
     throw new Rejection(401, 'This sandbox takes its own access token (WFR_TOKEN).');
   if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
-    const body = await handleTrigger(request, options, runs);
+    const body = await handleTrigger(request, server);
     return { status: 201, body, detail: ` ${body.id} ${body.versionName}` };
   }
   const [, id] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
   if (request.method !== 'GET' || id === undefined)
     throw new Rejection(404, `This sandbox has only POST ${PREFIX}/runs and GET ${PREFIX}/runs/{id}.`);
-  const stateOfRun = runs.get(id);
+  const stateOfRun = server.runs.get(id);
   if (!stateOfRun) throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
   const body = stateOfRun();
   const { status, error } = body;
@@ -129,8 +124,8 @@ function assertOwnHost({ headers: { host = '' }, socket }: IncomingMessage): voi
   throw new Rejection(421, `The Host must be 127.0.0.1:${socket.localPort}.`);
 }
 
-async function handleTrigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Run> {
-  const { reject, workflows } = options;
+async function handleTrigger(request: IncomingMessage, server: Server): Promise<Run> {
+  const { reject, workflows } = server;
   if (reject !== undefined) {
     // The outcome for the client depends on how much it has sent.
     await finished(request.resume());
@@ -144,7 +139,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   const { inputs, ...fields } = await readObject(request);
   const workflow = findWorkflow(fields, workflows);
   if (!isObject(inputs)) throw new Rejection(400, 'The field "inputs" must be an object.');
-  return startRun(fillWorkflow(workflow, readValues(inputs, workflow)), options, runs);
+  return startRun(fillWorkflow(workflow, readValues(inputs, workflow)), server);
 }
 
 async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -211,11 +206,7 @@ function describeContent(uri: string): object {
 }
 
 /** Starts a run, whose state follows from the elapsed time, and returns it. */
-function startRun(
-  { steps, versionName, output, failure }: Workflow,
-  { clock, slow = 1 }: SandboxOptions,
-  runs: Runs,
-): Run {
+function startRun({ steps, versionName, output, failure }: Workflow, { clock, slow = 1, runs }: Server): Run {
   const id = crypto.randomUUID();
   const started = clock.monotonic();
   const createdAt = formatIso(clock.now());
