@@ -77,24 +77,23 @@ export function reasonTexts(
 /** The order in which statuses are counted; others come last. */
 const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
+/** What is known of a run that was asked for. */
+type Known = Partial<Pick<Outcome, 'run' | 'error'>>;
+
 /** Returns the status of a run that was asked for, or why it has none. */
-export function statusOrReason({ run, error }: Partial<Pick<Outcome, 'run' | 'error'>>): string {
+export function statusOrReason({ run, error }: Known): string {
   if (run) return statusText(run);
   return error?.code === 'no-such-run' ? 'not found' : 'not read';
 }
 
 /** Returns how many runs have each status that some have, or none for a reason. */
-export function countStatuses(
-  outcomes: readonly Partial<Pick<Outcome, 'run' | 'error'>>[],
-): readonly (readonly [status: string, count: number])[] {
-  return countWords(
-    outcomes.map((outcome) => [statusOrReason(outcome), 1]),
-    COUNTED,
-  );
+export function countStatuses(outcomes: readonly Known[]) {
+  const statuses = outcomes.map((outcome) => [statusOrReason(outcome), 1] as const);
+  return countWords(statuses, COUNTED);
 }
 
 /** Returns `3 runs: 2 FINISHED, 1 not found`, with colors. */
-export function countsText(outcomes: Parameters<typeof countStatuses>[0], style: Style): string {
+export function countsText(outcomes: readonly Known[], style: Style): string {
   const counts = countStatuses(outcomes).map(([status, count]) =>
     statusPaint(status, style)(`${count} ${status}`),
   );
