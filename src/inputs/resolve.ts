@@ -103,11 +103,7 @@ const TYPE_FIX = `add ';type=type/subtype', in a table to the column's name, in 
  * Collects inputs, reads their texts, and opens their documents; only one of them can read standard input. `stdinUser` is
  * what reads it already, as the user wrote it.
  */
-function openResolver(
-  context: Context,
-  declared: DeclaredWorkflow | undefined,
-  stdinUser: string | undefined,
-) {
+function openResolver(context: Context, declared: DeclaredWorkflow | undefined, stdinUser?: string) {
   const given = new Map<string, GivenInput>();
   const problems: string[] = [];
   const warnings: string[] = [];
