@@ -189,11 +189,8 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     failure: { step: 'Check credit', message: 'The credit service does not know the customer.' },
   },
   {
-    id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
-    versionName: 'slow v1',
-    parameters: declare({ label: 'string' }),
+    ...echoWorkflow('51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e', 'slow v1', declare({ label: 'string' })),
     steps: Array.from({ length: 10 }, (_, index) => ({ name: `Part ${index + 1}`, duration: 6_000 })),
-    output: { label: '{{label}}' },
   },
   {
     id: 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a',
