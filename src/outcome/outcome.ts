@@ -181,11 +181,11 @@ export function failureMessage(run: Run | undefined): string {
   return run?.error?.message || '(the service gave no message)';
 }
 
-/** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */
-export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
+/** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. */
+export function problemLines({ state, error, run, durationMs }: Outcome): string[] {
   if (error) return sanitizeLines(error.text);
   if (STATES[state].exit === ExitCode.ok) return [];
-  if (state === 'running') return [sanitize(stillText(run, elapsed ? durationMs : undefined))];
+  if (state === 'running') return [sanitize(stillText(run, durationMs))];
   if (state === 'waiting') return ['it was not sent'];
   return sanitizeLines(failureMessage(run));
 }

@@ -38,7 +38,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
   const label = wordOf(outcome.state);
   const status = statusText(run);
   // Without the time it took, so that equal problems are grouped.
-  const message = problemLines(outcome, { elapsed: false }).join('\n');
+  const message = problemLines({ ...outcome, durationMs: undefined }).join('\n');
   return {
     /** Its position on the page, from 1. */
     number: index + 1,
