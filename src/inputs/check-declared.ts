@@ -26,7 +26,7 @@ export interface GivenInput {
   /** Whether the item is a cell of a table, whose column decides its type. */
   isCell?: boolean;
   /** Undefined if the value could not be read. */
-  parts?: readonly Part[];
+  parts?: readonly Part[] | undefined;
   /** Known without a value, of a column. */
   kind?: InputKind | undefined;
 }

@@ -117,11 +117,10 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     for (const source of opened) await source.close();
   };
 
-  /** Runs one step and collects its error behind `label`, which is what the user wrote. Resolves with whether there was none. */
-  const collect = async (label: string, step: () => Promise<void>): Promise<boolean> => {
+  /** Runs a step. Collects its error behind `label`, which is what the user wrote; else resolves with its result. */
+  const collect = async <T>(label: string, step: () => Promise<T>): Promise<T | undefined> => {
     try {
-      await step();
-      return true;
+      return await step();
     } catch (error) {
       if (!(error instanceof UsageError)) {
         await close();
@@ -131,7 +130,7 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
       const [subject = ''] = error.message.split(': ', 1);
       const isNamed = label.endsWith(subject);
       problems.push(label + (isNamed ? error.message.slice(subject.length) : `: ${error.message}`));
-      return false;
+      return undefined;
     }
   };
 
@@ -181,9 +180,8 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     given.set(item.name, input);
     // Of an unknown name, nobody knows whether its value should be JSON.
     if (item.separator === ':=' && declared?.parameters.has(item.name) === false) return;
-    await collect(input.label, async () => {
-      input.parts = await read(segmentOf(item, input.isCell), paths, item.raw);
-    });
+    const reading = () => read(segmentOf(item, input.isCell), paths, item.raw);
+    input.parts = await collect(input.label, reading);
   };
 
   /** Adds those that nothing overrides. */
@@ -191,7 +189,7 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     for (const item of defaults) if (!given.has(item.name)) await addItem(item);
   };
 
-  /** Adds the members of a JSON object, but reads none that one of `items` overrides. Throws InputError. */
+  /** Adds the members of an object, but reads none that one of `items` overrides. Resolves with true. Throws InputError. */
   const addObject = async (
     json: Buffer,
     paths: PathRules,
@@ -203,23 +201,20 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
       const input: GivenInput = { label: `${label}: ${name}` };
       given.set(name, input);
       if (items.some((item) => item.name === name)) continue;
-      const parts: Part[] = [];
-      let isRead = true;
+      const parts: (readonly Part[] | undefined)[] = [];
       for (const segment of segments) {
         const raw = segment instanceof Uint8Array ? '' : segment.path;
-        const readPart = async () => {
-          parts.push(...(await read(segment, paths, raw)));
-        };
-        isRead = (await collect(input.label, readPart)) && isRead;
+        parts.push(await collect(input.label, () => read(segment, paths, raw)));
       }
-      if (isRead) input.parts = parts;
+      if (parts.every((part) => part !== undefined)) input.parts = parts.flat();
     }
+    return true;
   };
 
   /** `subject` begins a message about a missing input; `isComplete` says whether the names of all inputs are known. */
   const finish = async (
     subject: string,
-    isComplete: boolean,
+    isComplete = false,
     hints?: ReadonlyMap<string, string>,
   ): Promise<ResolvedInputs> => {
     const checked = declared && checkDeclared(declared, given, subject, isComplete);
@@ -244,14 +239,14 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
       const parsed = parseItems(raws, declared?.parameters);
       const { items } = parsed;
       problems.push(...parsed.problems);
-      let isComplete = true;
+      let isComplete: boolean | undefined = true;
       if (inputsFile !== undefined) {
         const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
         isComplete = await collect(label, async () => {
           claimStdin(inputsFile, label);
           const json = await readBytes(inputsFile, {}, context);
           const base = inputsFile === '-' ? cwd : dirname(resolvePath(inputsFile, context));
-          await addObject(json, { base }, label, items, hasDocuments);
+          return addObject(json, { base }, label, items, hasDocuments);
         });
       }
       for (const name of parsed.invalidNames) given.set(name, { label: name });
