@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
 import { blockBuffer, type Input, type Source } from '../service/body.js';
-import { isSpace } from '../text/json/scanner.js';
+import { BACKSLASH, isSpace, QUOTE } from '../text/json/scanner.js';
 import { stateOf } from './file-source.js';
 import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
 
@@ -84,9 +84,6 @@ export async function digestInputs(
   }
   return Object.fromEntries(digests);
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 /** Returns a function that removes white space outside of strings from valid JSON, which may come in several parts. */
 export function openCompactor(): (bytes: Uint8Array) => Uint8Array {

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { InputError } from '../errors.js';
 import { describeDuplicate } from '../text/json/json-file.js';
 import { decodeString, parseMembers, wellFormedString } from '../text/json/members.js';
-import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
+import { JsonScanner, JsonSyntaxError, QUOTE } from '../text/json/scanner.js';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
 import type { FileKind } from './file-digests.js';
 import { escapeName, type Item, normalizeMediaType } from './item.js';
@@ -93,8 +93,6 @@ function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true):
   }
   return [...segments, value.subarray(position)];
 }
-
-const QUOTE = 0x22;
 
 /** Returns the document that an object stands for; undefined if it is not valid. */
 function parseDocument(object: Uint8Array): FileSegment | undefined {

@@ -38,8 +38,8 @@ const EXPECTED = [
   'the end',
 ];
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
 const SCALARS: Readonly<Record<number, Buffer>> = {
   116: Buffer.from('true'),
   102: Buffer.from('false'),
