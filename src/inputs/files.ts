@@ -154,12 +154,10 @@ async function openFile(
   }
 }
 
-/** Returns the name of another file in the same folder that is meant by a path; undefined if none is similar. */
+/** Returns the name of the file in the same folder that is meant by the path of none; undefined if none is similar. */
 export async function findSimilarFile(path: string): Promise<string | undefined> {
-  const name = basename(path);
-  const names = await promises.readdir(dirname(path)).catch((): string[] => []);
-  const others = names.filter((other) => other !== name);
-  const nearest = findNearest(name, others) ?? '';
+  const names = await promises.readdir(dirname(path)).catch(() => []);
+  const nearest = findNearest(basename(path), names) ?? '';
   // Names that differ in all but their extension are other names.
   const isSimilar = findNearest(parse(path).name, [parse(nearest).name]) !== undefined;
   return isSimilar && (await isFile(join(dirname(path), nearest))) ? nearest : undefined;

@@ -124,7 +124,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   );
   const lastEnd = ends.findLast((end) => end !== undefined);
   const isLimitedBy = (end: FileFacts['end']) => end?.event === 'stopped' && end.limit !== undefined;
-  const fix = 'only the files of all shards of one batch are joined';
+  const fix = 'only shards of one batch are joined';
   // Files of several batches have the same rows, too.
   const problems =
     mixed.length > 0

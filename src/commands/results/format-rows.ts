@@ -76,8 +76,9 @@ interface ResultRow {
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
-/** The columns of a cell for people outside a window. */
+/** The columns of a cell for people outside a window, and of a value that they have not asked for. */
 const MAX_WIDTH = 200;
+const OTHER_WIDTH = 70;
 
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
@@ -165,7 +166,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const row = [name, ...cells.map(textOf), outcome, ...values.map(textOf), why].map((text, index) => {
+      const shown = values.map((value) =>
+        cutText(textOf(value), page.width || (get ? MAX_WIDTH : OTHER_WIDTH)),
+      );
+      const row = [name, ...cells.map(textOf), outcome, ...shown, why].map((text, index) => {
         // Line feeds are as JSON has them.
         const cell = sanitize(String(text).replaceAll('\n', '\\n'));
         // The end of a path is the last that is cut.
@@ -196,12 +200,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         isCutLast: true,
         paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
       },
-      ...valueNames.map((header, index) =>
-        get
-          ? { header, isKept: true, enough: 12 }
-          : // What the first one is, and an output that has none of the values, says most.
-            { header, isKept: index === 0, rank: index === 0 ? 0 : header === 'output' ? 1 : 3 },
-      ),
+      ...valueNames.map((header, index) => {
+        if (get) return { header, isKept: true, enough: 12 };
+        // An output that has none of the values says more than most values.
+        if (header === 'output') return { header, rank: 1 };
+        return index === 0 ? { header, isKept: true } : { header, rank: 3 };
+      }),
       { header: 'REASON', rank: 1 },
     ];
     return columns.map((column, index) => ({

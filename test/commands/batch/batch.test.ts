@@ -537,7 +537,7 @@ describe('batch: shards', () => {
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
     expect(double.exitCode).toBe(2);
     expect(double.stderr).toContain(
-      'rows such as 3 are in both s3.jsonl and s4.jsonl; only the files of all shards of one batch are joined\n',
+      'rows such as 3 are in both s3.jsonl and s4.jsonl; only shards of one batch are joined\n',
     );
     expect((await wfr(['results', 'none.jsonl'], { cwd })).exitCode).toBe(2);
   });

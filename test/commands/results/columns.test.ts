@@ -296,14 +296,20 @@ describe('results --rows', () => {
     const outputs = ['{"error":null}', '{"error":null,"total":5,"total":6}', many];
     const events = outputs.flatMap((output, index) => finished(index + 2, output));
     const { stdout, stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, '--rows', 't.csv');
+    // Unless they were asked for, values have 70 columns of a pipe.
     expect(stdout.split('\n')).toEqual([
       'ROW      n  OUTCOME   /error  /total  output',
       't.csv:2  1  finished',
       't.csv:3  2  finished               6',
-      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{191}…$/),
+      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{61}…$/),
       '',
     ]);
     expect(stderr).not.toContain('warning');
+  });
+
+  test('results --rows: without any output, no column stands for one', async () => {
+    const { stdout } = await results(failed(2, 'no total'), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
+    expect(stdout).toBe('ROW      n  OUTCOME  REASON\nt.csv:2  1  failed   no total\n');
   });
 
   const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';

@@ -55,7 +55,7 @@ describe('results', () => {
     );
     const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl', 'c.jsonl'], { cwd });
     const rows = 'rows such as 1 are';
-    const fix = 'only the files of all shards of one batch are joined';
+    const fix = 'only shards of one batch are joined';
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: `wfr: error: 2 problems\n  ${rows} in both a.jsonl and b.jsonl; ${fix}\n  ${rows} in both a.jsonl and c.jsonl; ${fix}\n`,
@@ -80,7 +80,7 @@ describe('results', () => {
       const { stdout, stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
       expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
       expect(stderr).toContain(
-        'b.jsonl: of another batch than a.jsonl; only the files of all shards of one batch are joined\n',
+        'b.jsonl: of another batch than a.jsonl; only shards of one batch are joined\n',
       );
     },
   );
@@ -93,7 +93,7 @@ describe('results', () => {
     );
     const { stderr } = await runCli(['results', '0.jsonl', '1.jsonl', '2.jsonl'], { cwd });
     expect(stderr).toBe(
-      'wfr: error: 1.jsonl, 2.jsonl: of another batch than 0.jsonl; only the files of all shards of one batch are joined\n',
+      'wfr: error: 1.jsonl, 2.jsonl: of another batch than 0.jsonl; only shards of one batch are joined\n',
     );
   });
 
