@@ -17,17 +17,16 @@ const MAX_TEXT = 4_000;
 /** Bytes of the JSON of an error's message. */
 const MAX_MESSAGE = 64 * 1024;
 
-/** The members of a Run, and what reads each from its JSON. */
-const READERS = {
-  id: parseId,
-  status: asText,
-  versionName: asText,
-  createdAt: asText,
-  steps: asNumber,
-  stepsCompleted: asNumber,
-  error: asError,
-  output: (value?: Uint8Array) => value,
-} satisfies { [Name in Exclude<keyof Run, 'json'>]: (value?: Uint8Array) => Run[Name] | undefined };
+const RUN_MEMBERS: readonly (keyof Run)[] = [
+  'id',
+  'status',
+  'versionName',
+  'createdAt',
+  'steps',
+  'stepsCompleted',
+  'error',
+  'output',
+];
 
 /** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
 export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
@@ -43,7 +42,7 @@ export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
 export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
   let fields: Map<string, Uint8Array> | undefined;
   try {
-    fields = pickMembers(bytes, Object.keys(READERS));
+    fields = pickMembers(bytes, RUN_MEMBERS);
   } catch (error) {
     if (error instanceof JsonSyntaxError) return error.message;
     throw error;
@@ -52,8 +51,19 @@ export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
   const id = parseId(fields.get('id'), idType);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
-  const members = Object.entries(READERS).map(([name, read]) => [name, read(fields.get(name))]);
-  return { ...Object.fromEntries(members), id, json: bytes };
+  const text = (name: string) => asText(fields.get(name));
+  const number = (name: string) => asNumber(fields.get(name));
+  return {
+    id,
+    status: text('status'),
+    versionName: text('versionName'),
+    createdAt: text('createdAt'),
+    steps: number('steps'),
+    stepsCompleted: number('stepsCompleted'),
+    error: asError(fields.get('error')),
+    output: fields.get('output'),
+    json: bytes,
+  };
 }
 
 /** Returns whether an id can be part of a path: `.` and `..` would be removed (RFC 3986, section 5.2.4). */
