@@ -5,9 +5,8 @@ export const RESULTS: CommandEntry = {
   name: 'results',
   summary: 'list, export and check the results of batches',
   help: `
-Prints how many rows ended how, and why (the words: wfr help exit-codes); before
-that, the rows with --rows, --get or --output. The exit code is that of wfr
-batch for all rows.
+Prints how many rows ended how, and why (words: wfr help exit-codes); before
+that, the rows with --rows, --get or --output.
 
 The files of all shards of a table are joined: every row must be in exactly one.
 
@@ -25,7 +24,7 @@ Examples:
           collect,
         ),
       )
-      .addOption(common('--rows <file|->', 'print the columns and rows of the table, also those never sent'))
+      .addOption(common('--rows <file|->', 'print columns and rows of the table, also those never sent'))
       .addOption(
         common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
       )

@@ -1,7 +1,7 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
 import { dirname, join } from 'node:path';
-import { collectUsageErrors, type Facts, throwProblems, UsageError } from '../../errors.js';
+import { collectUsageErrors, exclusive, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
 import { findSimilarFile, openRows } from '../../inputs/files.js';
@@ -185,9 +185,8 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   throwProblems([
     excel && format !== 'csv' && '--excel requires --output csv',
     delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
-    get && format === 'id' && '--get and --output id exclude each other',
-    rows && format === 'id' && `--rows ${rows} and --output id exclude each other`,
   ]);
+  if (format === 'id' && (get || rows)) throw exclusive(get ? '--get' : `--rows ${rows}`, '--output id');
   return format;
 }
 

@@ -35,14 +35,13 @@ async function planWatch(
   context: Context,
 ) {
   const sources = await findSources(flags, context);
-  const severalRuns = new Set(rawIds).size > 1;
   const { runs, wait, folders } = await collectUsageErrors({
     runs: () => planRuns(rawIds, sources),
     wait: () => resolveWaitSettings(sources),
     folders: () => openFolders(flags, context),
     reports: reports.open,
   });
-  const { ids } = runs;
+  const { ids, severalRuns } = runs;
   const { documents, outputs } = folders;
   const { forRun } = createFileNames();
   // Runs end in any order; each gets the same folder and file whenever the command is repeated.
