@@ -23,7 +23,7 @@ import { effort } from '../../helpers/effort.js';
 import { folderWith } from '../../helpers/files.js';
 import { bash, startWfr } from '../../helpers/process.js';
 import { replaceFunction } from '../../helpers/replace-function.js';
-import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
+import { ARCHIVE, FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import {
   acceptThenShow,
   aFinishedRun,
@@ -747,6 +747,15 @@ describe('history: @last', () => {
     const watch = await wfr('watch', '@last');
     expect(watch.exitCode).toBe(1);
     expect(watch.stderr).toContain(`Run ${second.trim()} (version `);
+  });
+
+  test('watch: two names of one run are one run, whose documents have no folder of their own', async () => {
+    const { wfr } = await startHistorySandbox();
+    const folder = folderWith({ 'scan.pdf': '%PDF-1.7' });
+    const id = (await wfr('run', '-d', ARCHIVE, `scan@${join(folder, 'scan.pdf')}`, 'title=x')).stdout.trim();
+    const saved = join(folder, 'documents');
+    expect((await wfr('watch', '@last', id, '--save-documents', saved)).exitCode).toBe(0);
+    expect(readdirSync(saved)).toEqual(['copy.pdf']);
   });
 
   test('status: an id that only ends with @last is the id of a run, also beside @last', async () => {
