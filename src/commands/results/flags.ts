@@ -24,7 +24,7 @@ Examples:
           collect,
         ),
       )
-      .addOption(common('--rows <file|->', 'print columns and rows of the table, also those never sent'))
+      .addOption(common('--rows <file|->', 'print columns and rows of the table, sent or not'))
       .addOption(
         common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
       )

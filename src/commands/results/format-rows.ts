@@ -120,7 +120,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = isFinished(run) ? outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
-    if (!get && values.slice(1).some((_, index) => values[index])) values.pop();
+    if (!get && values.slice(1).some((_, index) => values[index])) values.fill(undefined, -1);
     const name = row === undefined ? label : detailedLabel(label, row, state as RowState);
     return { name, cells, facts, values };
   }
@@ -161,20 +161,22 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
+    /** Returns a text as a cell of one line: line feeds are as JSON has them. */
+    const cellOf = (text: unknown, width = page.width || MAX_WIDTH) =>
+      cutText(sanitize(String(text).replaceAll('\n', '\\n')), width);
     for await (const { name, cells, facts, values } of readRows()) {
       const { outcome } = facts;
       const reason = failureText(facts);
       // What to do about held rows is the same for all, and said below the rows.
       const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
-      const shown = values.map((value) =>
-        cutText(textOf(value), page.width || (get ? MAX_WIDTH : OTHER_WIDTH)),
-      );
-      const row = [name, ...cells.map(textOf), outcome, ...shown, why].map((text, index) => {
-        // Line feeds are as JSON has them.
-        const cell = sanitize(String(text).replaceAll('\n', '\\n'));
+      const row = [
         // The end of a path is the last that is cut.
-        return index === 0 ? cell : cutText(cell, page.width || MAX_WIDTH);
-      });
+        cellOf(name, Number.POSITIVE_INFINITY),
+        ...cells.map((cell) => cellOf(textOf(cell))),
+        cellOf(outcome),
+        ...values.map((value) => cellOf(textOf(value), page.width || (get ? MAX_WIDTH : OTHER_WIDTH))),
+        cellOf(why),
+      ];
       rows.push(row);
       size += row.join('').length;
       if (size < MAX_TABLE) continue;
