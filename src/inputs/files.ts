@@ -155,7 +155,7 @@ async function openFile(
 }
 
 /** Returns the name of the file in the same folder that is meant by the path of none; undefined if none is similar. */
-export async function findSimilarFile(path: string): Promise<string | undefined> {
+async function findSimilarFile(path: string): Promise<string | undefined> {
   const names = await promises.readdir(dirname(path)).catch(() => []);
   const nearest = findNearest(basename(path), names) ?? '';
   // Names that differ in all but their extension are other names.

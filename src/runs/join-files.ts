@@ -106,6 +106,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     };
     const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
     facts.openedBy = await withFileName('', name, reading);
+    if (!facts.header) throw new UsageError(`${name}: has no batch`);
     if (isOfAnother(facts, read[0])) mixed.push(name);
   }
   const fileOf = owners.get;
@@ -204,6 +205,9 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
     for (const [at, line] of lines.lines.entries()) {
       const row = recorded.keys.size > 0 ? numbers[at] : byLine.get(line);
       if (row === undefined) continue;
+      // Its number may be that of a row of another shard.
+      if (count > 1 && row !== line && recorded.keys.get(row) === undefined)
+        throw new UsageError(`${table.name}: has changed since the shards were sent`);
       const why = held.get(row);
       if (why === undefined && rows.isNew(row)) continue;
       if (why !== undefined)

@@ -2,7 +2,6 @@
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
-import type { RowState } from '../../runs/log/reduce.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
@@ -16,7 +15,6 @@ import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
-import { detailedLabel } from '../shared/row-summary.js';
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
@@ -64,7 +62,7 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
 /** A row as it is shown. */
 interface ResultRow {
   /** How people know it: where the table has it now, if there is one. */
-  name: string;
+  label: string;
   /** Of the table. */
   cells: readonly WrittenCell[];
   /** By column. */
@@ -76,9 +74,8 @@ interface ResultRow {
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
-/** The columns of a cell for people outside a window, and of a value that they have not asked for. */
-const MAX_WIDTH = 200;
-const OTHER_WIDTH = 70;
+/** The columns of a cell for people outside a window. */
+const MAX_WIDTH = 100;
 
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
@@ -116,13 +113,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   }
 
   function toRow(outcome: Outcome, label = outcome.label ?? '', cells: readonly WrittenCell[] = []) {
-    const { row, state, run } = outcome;
+    const { run } = outcome;
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = isFinished(run) ? outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
     if (!get && values.slice(1).some((_, index) => values[index])) values.fill(undefined, -1);
-    const name = row === undefined ? label : detailedLabel(label, row, state as RowState);
-    return { name, cells, facts, values };
+    return { label, cells, facts, values };
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
@@ -164,18 +160,17 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
     const cellOf = (text: unknown, width = page.width || MAX_WIDTH) =>
       cutText(sanitize(String(text).replaceAll('\n', '\\n')), width);
-    for await (const { name, cells, facts, values } of readRows()) {
+    for await (const { label, cells, facts, values } of readRows()) {
       const { outcome } = facts;
       const reason = failureText(facts);
-      // What to do about held rows is the same for all, and said below the rows.
-      const why = outcome === 'held' ? reason.replace(/;.*/, '') : reason;
       const row = [
         // The end of a path is the last that is cut.
-        cellOf(name, Number.POSITIVE_INFINITY),
+        cellOf(label, Number.POSITIVE_INFINITY),
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(outcome),
-        ...values.map((value) => cellOf(textOf(value), page.width || (get ? MAX_WIDTH : OTHER_WIDTH))),
-        cellOf(why),
+        ...values.map((value) => cellOf(textOf(value))),
+        // What to do about held rows is the same for all, and said below the rows.
+        cellOf(outcome === 'held' ? reason.replace(/;.*/, '') : reason),
       ];
       rows.push(row);
       size += row.join('').length;
@@ -190,7 +185,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
     const written = table?.columns ?? [];
-    const prefix = commonTable(rows.map(([name = '']) => name));
+    const prefix = commonTable(rows.map(([label = '']) => label));
     // The user has named the table.
     const isShort = prefix !== '' && page.width > 0;
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [

@@ -1,10 +1,9 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { dirname, join } from 'node:path';
 import { collectUsageErrors, exclusive, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
-import { findSimilarFile, openRows } from '../../inputs/files.js';
+import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
@@ -73,10 +72,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const all = await joinFiles(files, context.uid).catch(async (error) => {
       // Those of a table are beside it.
       const beside = names.map((name) => `${name}.*.results.jsonl`);
-      const found = await expandPatterns(beside, context).catch((): string[] => []);
-      const [only] = files.length === 1 ? files : [];
-      const meant = only && !(await statOf(only.path)) ? await findSimilarFile(only.path) : '';
-      if (only && meant?.endsWith('.jsonl')) found.push(join(dirname(only.name), meant));
+      const found = await expandPatterns(beside, context).catch(() => []);
       const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
       throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
     });
@@ -93,12 +89,19 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const paths = { base: context.cwd, within: undefined };
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
       const joined = table ? await joinTable(all, table) : all;
-      const shown = isShown && !report && !saveOutputs ? [...names, ...toArgs({ get, rows: tablePath })] : [];
       const notes: string[] = [];
       /** The values to list; without --get, those of the first output for people. */
       const pointers = plan.format === 'text' && !get ? await findValues(joined) : plan.pointers;
-      const listed = pointers.map(({ text }) => text).filter(isCopyable);
-      const list = hasRows ? [] : toArgs({ get: listed.slice(0, MAX_LISTED) });
+      const listed =
+        get ??
+        pointers
+          .map(({ text }) => text)
+          .filter(isCopyable)
+          .slice(0, MAX_LISTED);
+      const values = toArgs({ get: listed });
+      const flagsOfRows = hasRows ? [...values, ...toArgs({ rows: tablePath })] : [];
+      const shown = isShown && !report && !saveOutputs ? [...names, ...flagsOfRows] : [];
+      const list = hasRows ? [] : values;
       const describe = (results = shown) => summaryOf(joined, notes, results, command, list, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
@@ -193,7 +196,7 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 /** Outputs whose values have columns, and these columns; the values that a command lists, and the bytes of a long one. */
 const MAX_OUTPUTS = 20;
 const MAX_VALUES = 30;
-const MAX_LISTED = 3;
+const MAX_LISTED = 9;
 const LONG = 500;
 
 /** Returns pointers to the values of the first outputs, long ones last, such as documents; none if no row has one. */

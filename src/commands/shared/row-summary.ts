@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { type Again, hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { listFirst } from '../../text/quantity.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -39,12 +39,15 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     rows: reason.rows.map((row, index) => {
       const { state, differences } = reason;
       const label = rows.label(row);
+      const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
       const details = [
+        hasNumber && `row ${row}`,
         state === 'lost' && rows.id(row),
         // Such as the path of a file that is missing.
         ...[...(differences[index] ?? [])].filter((difference) => difference !== label),
-      ].flatMap((detail) => detail || []);
-      return detailedLabel(label, facts.isOnce ? undefined : row, state, ...details);
+      ].filter(Boolean);
+      if (details.length === 0) return label;
+      return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
     }),
   }));
   const isRead = facts.total !== undefined;
@@ -61,19 +64,13 @@ export function copiesNotes(labels: readonly string[]): string[] {
     : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
-/**
- * Returns a label with more about its row in parentheses: first its number, if a flag takes that, and the label does not show
- * it: a file has none, a line may have moved.
- */
-export function detailedLabel(label: string, row: number | undefined, state: RowState, ...more: string[]) {
+/** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
+function lacksNumber(label: string, row: number, again: Again): boolean {
   const table = tableOf(label);
   const [shown] = label.slice(table.length).replace('row ', '').split(' (');
-  const again = ROW_STATES[state];
   // Failed files are usually all retried.
   const isTaken = again === 'resend-unknown' || (again === 'retry-failed' && table !== '');
-  const details = row !== undefined && isTaken && shown !== String(row) ? [`row ${row}`, ...more] : more;
-  if (details.length === 0) return label;
-  return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
+  return isTaken && shown !== String(row);
 }
 
 /** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed. */
@@ -143,7 +140,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  return has('finished') && !isContinued ? [...next, ...lookSteps(results, facts)] : next;
+  return has('finished') && (!isContinued || facts.list?.length)
+    ? [...next, ...lookSteps(results, facts)]
+    : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
@@ -165,7 +164,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 }
 
 /** Files and flags that a command is printed with at most. */
-const MAX_WORDS = 9;
+const MAX_WORDS = 20;
 
 /** Returns how to get the outputs of results files, which precede flags. */
 function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {

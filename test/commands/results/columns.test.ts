@@ -156,17 +156,17 @@ describe('results --get', () => {
     const last = [...failed(902, 'The totals do not match'), ...finished(903, '{"a":"y"}')];
     const { stdout } = await results([...events, ...last], {}, '--get', '/a');
     const lines = stdout.split('\n').slice(0, -1);
-    // A cell of a pipe has 200 columns: no line is filled up to the longest one.
-    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{199}…$/.test(line))).toHaveLength(900);
+    // A cell of a pipe has 100 columns: no line is filled up to the longest one.
+    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{99}…$/.test(line))).toHaveLength(900);
     const [first, second = '', ...others] = lines.filter((line) => line.startsWith('ROW '));
     expect([first, second, others]).toEqual([
       expect.stringMatching(/^ROW {8}OUTCOME {3}\/a$/),
-      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a {200}REASON$/),
+      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a {100}REASON$/),
       [],
     ]);
     // Each is fitted to its own rows.
     expect(lines.slice(-2)).toEqual([
-      `t.csv:902  failed    ${' '.repeat(202)}The totals do not match`,
+      `t.csv:902  failed    ${' '.repeat(102)}The totals do not match`,
       't.csv:903  finished  y',
     ]);
   });
@@ -287,7 +287,12 @@ describe('results --rows', () => {
       'no room for /by/at, /lines, /scan; -o csv\n    has all',
     ]);
     expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain(
-      "To list the outputs: wfr results out.jsonl --get /sum --get /by/name --get '/by/a~1b'\n",
+      "To list the outputs: wfr results out.jsonl --get /sum --get /by/name --get '/by/a~1b' --get /by/at --get /lines --get /scan\n",
+    );
+    // What is saved has the columns that are shown, and those without room.
+    const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
+    expect(shown.stderr).toContain(
+      "To save the outputs: wfr results out.jsonl --get /sum --get /by/name --get '/by/a~1b' --get /by/at --get /lines --get /scan --rows t.csv -o csv > out.results.csv\n",
     );
   });
 
@@ -296,15 +301,35 @@ describe('results --rows', () => {
     const outputs = ['{"error":null}', '{"error":null,"total":5,"total":6}', many];
     const events = outputs.flatMap((output, index) => finished(index + 2, output));
     const { stdout, stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, '--rows', 't.csv');
-    // Unless they were asked for, values have 70 columns of a pipe.
     expect(stdout.split('\n')).toEqual([
       'ROW      n  OUTCOME   /error  /total  output',
       't.csv:2  1  finished',
       't.csv:3  2  finished               6',
-      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{61}…$/),
+      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{91}…$/),
       '',
     ]);
     expect(stderr).not.toContain('warning');
+  });
+
+  test('results --rows: a value of megabytes is cut before it is measured', async () => {
+    const events = finished(2, JSON.stringify({ document: 'x'.repeat(3_000_000) }));
+    const { stdout } = await results(events, { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
+    expect(stdout.split('\n')[1]).toBe(`t.csv:2  1  finished  ${'x'.repeat(99)}…`);
+  });
+
+  test('results --rows: a changed table of shards is an error, as for the batch', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(201, aFinishedRun()));
+    const cwd = folderWith({ 't.csv': 'name\na\nb\nc\nd\n' });
+    for (const shard of ['1/2', '2/2']) {
+      const results = ['--shard', shard, '--results', `${shard[0]}.jsonl`, '--rate', '0'];
+      await wfr(['batch', 'w', '--rows', 't.csv', ...results], { cwd });
+    }
+    writeFileSync(join(cwd, 't.csv'), 'name\nz\nb\nc\nd\n');
+    expect(await wfr(['results', '1.jsonl', '2.jsonl', '--rows', 't.csv'], { cwd })).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'wfr: error: t.csv: has changed since the shards were sent\n',
+    });
   });
 
   test('results --rows: without any output, no column stands for one', async () => {
