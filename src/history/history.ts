@@ -52,7 +52,7 @@ export interface PastRun {
 export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => Boolean(rows);
 
 /** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
-export function continuation({ command }: PastRun, context: Context) {
+export function continuation({ command }: Pick<PastRun, 'command'>, context: Context) {
   const text = command && sanitize(command.replace(inFolder('', context), ''));
   if (!text) return undefined;
   // What follows -- are files.

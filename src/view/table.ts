@@ -22,10 +22,10 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** Whether it is shown without a cell that has text, too. */
   isKept?: boolean;
-  /** Where the window is too narrow, columns of the highest rank are left out; one without a rank is always shown. */
+  /** Where the window is too narrow, columns of the highest rank, and the widest of these, are left out; one without a rank is shown. */
   rank?: number;
-  /** A width that suffices, so that columns of a higher rank are shown, too; 22 by default. */
-  enough?: number;
+  /** The width of each column that is left beside one with a rank; 20 by default. */
+  beside?: number;
   /** Whether other columns are narrowed before it is. */
   isCutLast?: boolean;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
@@ -85,9 +85,12 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 /** Leaves out columns by their rank, then narrows the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ rank }) => !rank));
-  for (const column of columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other)) {
-    const needed = [...kept, column].map(({ width, enough = 22 }) => ({ width: Math.min(width, enough) }));
-    if (lineWidth(needed) <= width) kept.add(column);
+  for (const column of columns.toSorted(
+    (one, other) => (one.rank ?? 0) - (other.rank ?? 0) || one.width - other.width,
+  )) {
+    const narrowed = (most: number) => (one: SizedColumn<Row>) => ({ width: Math.min(one.width, most) });
+    const others = [...kept].filter((one) => one !== column).map(narrowed(column.beside ?? 20));
+    if (lineWidth([...others, narrowed(18)(column)]) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
@@ -203,7 +206,7 @@ export function layOutRuns(
     {
       header: 'AGE',
       text: ({ run }) => ageText(run?.createdAt, now) ?? '',
-      rank: 1,
+      rank: 2,
     },
   ];
   const reasonOf = ({ run }: ListedRun) => (hasReasons ? cell(failureText(run?.error)) : '');

@@ -44,7 +44,7 @@ describe('CSV: rows', () => {
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 finished')]);
     expect((await runBatch(table, '--check')).stdout).toBe(
-      '3 rows valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+      '3 rows valid; nothing sent; no declared parameters to check: wfr help config\n',
     );
   });
 
@@ -107,7 +107,7 @@ describe('CSV: cells as other programs read them', () => {
     const valid = await runBatch(table, '--check');
     expect([valid.exitCode, valid.stdout]).toEqual([
       0,
-      '1 row valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+      '1 row valid; nothing sent; no declared parameters to check: wfr help config\n',
     ]);
     expect(elapsed()).toBeLessThan(5_000);
     const { exitCode, stderr } = await runBatch(`${names.join(',')},c7\n`, '--check');

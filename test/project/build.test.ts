@@ -93,7 +93,7 @@ describe('the build', () => {
       .ended;
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: '1 row valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+      stdout: '1 row valid; nothing sent; no declared parameters to check: wfr help config\n',
     });
   });
 

@@ -96,7 +96,7 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }
-  const limit = plan.declared ? '' : '; names and types of inputs were not checked: wfr help config';
+  const limit = plan.declared ? '' : '; no declared parameters to check: wfr help config';
   await context.stdout.write(`${pluralize(rows, 'row')} valid; nothing sent${limit}\n`);
   return { runs: [] };
 }

@@ -102,7 +102,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   // A file is of one shard: a command that has no digest has recorded none.
   if ((recordedDigest ?? digest) !== digest)
     throw new BatchFileError(
-      'the table has changed since its rows were recorded; with --shard it must stay as it was, or use another --results file',
+      'the table has changed; with --shard it must stay as it was, or use another --results file',
     );
   return { found, tableRows, digest };
 }

@@ -233,7 +233,7 @@ function formatRuns(
       header: 'DURATION',
       // That of its last command is not that of a batch.
       text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
-      rank: 1,
+      rank: 2,
     },
     {
       header: 'AGE',

@@ -198,15 +198,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
       },
       ...valueNames.map((header, index) => {
-        if (get) return { header, isKept: true, enough: 12 };
+        if (get) return { header, isKept: true };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
-        return index === 0 ? { header, isKept: true } : { header, rank: 3 };
+        return { header, isKept: index === 0, rank: 3, beside: 40 };
       }),
       { header: 'REASON', rank: 1 },
     ];
     return columns.map((column, index) => ({
-      enough: 18,
       text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(prefix.length) : cell),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
       ...column,

@@ -90,19 +90,18 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
       const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
-      /** The values to list; without --get, those of the first output for people. */
-      const pointers = plan.format === 'text' && !get ? await findValues(joined) : plan.pointers;
-      const listed =
-        get ??
+      // For people, those of the first outputs stand for the whole output.
+      const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
+      const pointers = plan.format === 'text' && !chosen ? await findValues(joined) : plan.pointers;
+      const values =
+        chosen ??
         pointers
           .map(({ text }) => text)
           .filter(isCopyable)
           .slice(0, MAX_LISTED);
-      const values = toArgs({ get: listed });
-      const flagsOfRows = hasRows ? [...values, ...toArgs({ rows: tablePath })] : [];
+      const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath }) : [];
       const shown = isShown && !report && !saveOutputs ? [...names, ...flagsOfRows] : [];
-      const list = hasRows ? [] : values;
-      const describe = (results = shown) => summaryOf(joined, notes, results, command, list, writer);
+      const describe = (results = shown) => summaryOf(joined, notes, results, command, !hasRows, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -134,7 +133,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           const files = state === 'gone' ? undefined : rowFiles;
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
-        const layout = { ...flags, ...plan, pointers, page, table, outputOf };
+        const layout = { ...flags, ...plan, get: chosen, pointers, page, table, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
         // A value that no row has is not saved.
@@ -172,13 +171,19 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
 }
 
 /** Returns the command that continues the batch of the only file, with more flags; undefined if the history does not have it. */
-async function findCommand(files: readonly ResultsFile[], { header }: JoinedFiles, context: Context) {
+async function findCommand(
+  files: readonly ResultsFile[],
+  { header, isLimited }: JoinedFiles,
+  context: Context,
+) {
   const batch = (await openHistory(context).readSoon()).find(
     // The command knows the file by its path, and would trigger all runs again without it.
     ({ id, results }) =>
       files.every(({ path }) => path === results) && id.replaceAll('-', '') === header?.rowSalt,
   );
-  return batch && continuation(batch, context);
+  // Rows that --limit has left wait for a command without it.
+  const left = isLimited ? / --limit \d+(?= -- |$)/ : '';
+  return continuation({ command: batch?.command?.replace(left, '') }, context);
 }
 
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
@@ -193,13 +198,12 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   return format;
 }
 
-/** Outputs whose values have columns, and these columns; the values that a command lists, and the bytes of a long one. */
+/** Outputs whose values have columns, and these columns; and the values that a command lists. */
 const MAX_OUTPUTS = 20;
 const MAX_VALUES = 30;
 const MAX_LISTED = 9;
-const LONG = 500;
 
-/** Returns pointers to the values of the first outputs, long ones last, such as documents; none if no row has one. */
+/** Returns pointers to the values of the first outputs; none if no row has one. */
 async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
   const found = new Map<string, ValuePointer>();
   const { rows, problems } = joined;
@@ -211,8 +215,7 @@ async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
   }
   // An output that has none of the values is shown whole.
   if (found.size > 1) found.delete('');
-  const isLong = ({ length = 0 }: ValuePointer) => Number(length > LONG);
-  return [...found.values()].sort((one, other) => isLong(one) - isLong(other)).slice(0, MAX_VALUES);
+  return [...found.values()].slice(0, MAX_VALUES);
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */
@@ -282,7 +285,7 @@ function summaryOf(
   said: readonly string[],
   results: readonly string[],
   command: SummaryFacts['command'],
-  list: readonly string[],
+  areCounted: boolean,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;
@@ -304,11 +307,11 @@ function summaryOf(
     total: known,
     notes,
     isOnce,
-    command: isLimited ? undefined : command,
+    command,
     same,
     isLimited,
     results,
-    list,
+    areCounted,
   });
   // A command that continues has the table of the batch.
   const summary = writer || isOther ? { ...all, next: [] } : all;

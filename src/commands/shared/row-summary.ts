@@ -25,8 +25,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
-  /** The flags that list the outputs; without any, how to list them is not said. */
-  list?: readonly string[];
+  /** Whether the rows are not listed, so that it is said how to list them. */
+  areCounted?: boolean;
 }
 
 /** Returns the summary of rows. */
@@ -140,7 +140,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  return has('finished') && (!isContinued || facts.list?.length)
+  return has('finished') && (!isContinued || facts.areCounted)
     ? [...next, ...lookSteps(results, facts)]
     : next;
 }
@@ -167,7 +167,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 20;
 
 /** Returns how to get the outputs of results files, which precede flags. */
-function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {
+function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   const name = first.replace(/\.jsonl?$/, '');
@@ -175,7 +175,7 @@ function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[]
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
   return [
-    ...(list?.length ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
+    ...(areCounted ? [{ text: 'To list the outputs', command: commandWith('--get', '') }] : []),
     { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
   ];
 }

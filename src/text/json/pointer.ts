@@ -6,8 +6,6 @@ import { isSpace } from './scanner.js';
 export interface ValuePointer {
   text: string;
   segments: readonly string[];
-  /** The bytes of the value where it was found. */
-  length?: number;
 }
 
 /** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
@@ -45,7 +43,7 @@ const MAX_MEMBERS = 50;
 
 /** Returns pointers to the values of an object and of objects in it; of others, and of an object of many members, to itself. */
 export function listPointers(json: Uint8Array, segments: readonly string[] = []): ValuePointer[] {
-  const self = [{ text: pointerOf(segments), segments, length: json.length }];
+  const self = [{ text: pointerOf(segments), segments }];
   if (segments.length === MAX_LEVELS || jsonTypeOf(json) !== 'object') return self;
   const pointers: ValuePointer[] = [];
   let count = 0;

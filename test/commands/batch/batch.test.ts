@@ -269,7 +269,7 @@ describe('batch: rows and tables', () => {
     const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(right).toMatchObject({
       exitCode: 0,
-      stdout: '1 row valid; nothing sent; names and types of inputs were not checked: wfr help config\n',
+      stdout: '1 row valid; nothing sent; no declared parameters to check: wfr help config\n',
     });
     expect(requests).toEqual([]);
   });

@@ -200,7 +200,9 @@ describe('history: recording and listing runs', () => {
     }
     const [a, b] = ids;
     expect(await continued()).toEqual(['c.jsonl', `${b}, ${a}`]);
-    expect((await wfr('results', b ?? '')).stdout).toContain('To send the waiting rows, ');
+    const limited = (await wfr('results', b ?? '')).stdout;
+    expect(limited).toContain('To send the waiting rows: wfr batch ');
+    expect(limited).not.toContain('--limit');
     rmSync(join(cwd, 'c.jsonl'));
     expect(await continued()).toEqual(['b.jsonl', a]);
     rmSync(join(cwd, 'b.jsonl'));

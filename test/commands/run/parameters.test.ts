@@ -252,7 +252,7 @@ describe('wfr run with declared parameters', () => {
     const valid = '1 row valid; nothing sent';
     expect((await wfr(check)).stdout).toBe(`${valid}\n`);
     expect((await wfr([...check, '--no-check-parameters'])).stdout).toBe(
-      `${valid}; names and types of inputs were not checked: wfr help config\n`,
+      `${valid}; no declared parameters to check: wfr help config\n`,
     );
   });
 
