@@ -189,7 +189,9 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   for await (const line of table.rows()) {
     const shard = shards.get(total++ % count);
     if (!shard) continue;
-    shard.found.add(await identifyRow(line, shard.recorded.salt, readNoFile), line.number, undefined);
+    const { key } = await identifyRow(line, shard.recorded.salt, readNoFile);
+    // A file that is not read may well be there.
+    shard.found.add({ key, isUnreadable: 'problem' in line.inputs }, line.number, undefined);
     found.set(line.number, 0);
   }
   if (total === 0) throw new UsageError(`${table.name}: has no rows`);
@@ -207,7 +209,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
       if (row === undefined) continue;
       // Its number may be that of a row of another shard.
       if (count > 1 && row !== line && recorded.keys.get(row) === undefined)
-        throw new UsageError(`${table.name}: has changed since the shards were sent`);
+        throw new UsageError(`${table.name}: has changed since it was sent`);
       const why = held.get(row);
       if (why === undefined && rows.isNew(row)) continue;
       if (why !== undefined)

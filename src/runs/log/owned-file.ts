@@ -178,7 +178,6 @@ function keepOwned(
 
 /** Throws BatchFileError for what exists and is a device, a pipe or a directory: nothing can be continued from it. */
 export function assertRegular(stats: BigIntStats | undefined): void {
-  if (stats?.isDirectory()) throw new BatchFileError('it is a folder');
   if (stats?.isFile() === false) throw new BatchFileError('it is not a regular file');
 }
 

@@ -225,7 +225,7 @@ describe('batch without --results: where it is required', () => {
   test.each([
     ['CI is set', ['--rows', 'rows.jsonl'], { CI: 'true' }],
     ['the table is standard input', ['--rows', '-'], {}],
-    ['rows.jsonl.w.results.jsonl: it is a folder', ['--rows', 'rows.jsonl'], { BLOCKED: '1' }],
+    ['rows.jsonl.w.results.jsonl: it is not a regular file', ['--rows', 'rows.jsonl'], { BLOCKED: '1' }],
   ])(
     'batch: without a place for results, because %s, the command exits 2 and sends nothing',
     async (why, args, env) => {

@@ -329,7 +329,7 @@ describe('results --rows', () => {
     expect(await wfr(['results', '1.jsonl', '2.jsonl', '--rows', 't.csv'], { cwd })).toMatchObject({
       exitCode: 2,
       stdout: '',
-      stderr: 'wfr: error: t.csv: has changed since the shards were sent\n',
+      stderr: 'wfr: error: t.csv: has changed since it was sent\n',
     });
   });
 
@@ -412,19 +412,19 @@ describe('results --rows', () => {
     expect(first.stderr).not.toContain('warning');
     write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
     const { stdout, stderr } = await show();
-    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +waiting$/m);
+    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held +may be a sent row that has changed$/m);
     expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
-    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +waiting$/m);
+    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held +may be/m);
     // An invalid row that has changed is a new one.
-    expect(stderr).toMatch(/^4 rows: 2 finished, 2 waiting; 1 gone \(changed or removed\)$/m);
+    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
-      ['Zoe', 't.csv:2', 'waiting'],
+      ['Zoe', 't.csv:2', 'held'],
       ['Bob', 't.csv:3', 'finished'],
       ['Ada', 't.csv:2', 'finished'],
-      ['Bob', 't.csv:5', 'waiting'],
+      ['Bob', 't.csv:5', 'held'],
     ]);
   });
 
@@ -457,6 +457,24 @@ describe('results --rows', () => {
     const report = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
     expect(report.runs.map((run: { outcome: string }) => run.outcome).sort()).toEqual(['finished', 'held']);
     expect(changed.stderr).toContain('To run held rows, add --send-changed to the wfr batch command.\n');
+  });
+
+  test('results --rows: of a table with files, changed rows are held as the next batch holds them', async () => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (!inputs.name) return reply.send(422, { message: 'no name' });
+      reply.send(201, { ...aFinishedRun(), status: 'FAILED' });
+    });
+    const cwd = folderWith({ 'a.pdf': 'A', 't.csv': 'name,scan@\nAda,a.pdf\nBob,a.pdf\n,a.pdf\n' });
+    const batch = ['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0'];
+    await wfr(batch, { cwd });
+    writeFileSync(join(cwd, 't.csv'), 'name,scan@\nAda,a.pdf\nBobby,a.pdf\nCy,a.pdf\n');
+    const show = async () =>
+      (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split(';')[0];
+    const before = await show();
+    expect(before).toBe('3 rows: 1 failed, 2 held');
+    await wfr(batch, { cwd });
+    expect(await show()).toBe(before);
   });
 
   test('results --rows: a row that was gone, and equal rows, are found as the next batch finds them, and part of a table has no next command', async () => {
