@@ -35,6 +35,8 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
+/** What suffices for a column with a rank. */
+const ENOUGH_WIDTH = 18;
 
 /**
  * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
@@ -85,12 +87,11 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 /** Leaves out columns by their rank, then narrows the widest, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ rank }) => !rank));
-  for (const column of columns.toSorted(
-    (one, other) => (one.rank ?? 0) - (other.rank ?? 0) || one.width - other.width,
-  )) {
-    const narrowed = (most: number) => (one: SizedColumn<Row>) => ({ width: Math.min(one.width, most) });
-    const others = [...kept].filter((one) => one !== column).map(narrowed(column.beside ?? 20));
-    if (lineWidth([...others, narrowed(18)(column)]) <= width) kept.add(column);
+  const ranked = columns.filter((column) => !kept.has(column));
+  ranked.sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0) || one.width - other.width);
+  for (const column of ranked) {
+    const others = [...kept].map((one) => narrowed(one, column.beside ?? 20));
+    if (lineWidth([...others, narrowed(column, ENOUGH_WIDTH)]) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
@@ -103,6 +104,8 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   return shown;
 }
+
+const narrowed = ({ width }: { width: number }, most: number) => ({ width: Math.min(width, most) });
 
 const lineWidth = (columns: readonly { width: number }[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));

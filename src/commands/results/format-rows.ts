@@ -22,7 +22,7 @@ export interface RowsLayout {
   format: (typeof RESULTS_FORMATS)[number];
   /** How stdout is painted. */
   page: Layout;
-  /** The values of an output to show. Those that the user has named with `get` are all shown, without the output of a row that has none. */
+  /** The values of an output to show: all of those that the user has named with `get`, else those that have room. */
   pointers: readonly ValuePointer[];
   get?: readonly string[] | undefined;
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
@@ -83,7 +83,7 @@ const MAX_CELL = 32_767;
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, get, table, delimiter = ',', excel = false, outputOf } = layout;
-  // An output may have none of the values that the first one has.
+  // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
   /** The names of columns that the window has no room for. */
