@@ -333,6 +333,17 @@ describe('results --rows', () => {
     });
   });
 
+  test('results --rows: values that nobody asked for leave 40 columns to reasons', async () => {
+    const output = JSON.stringify({ first: 'x'.repeat(15), second: 'y'.repeat(15) });
+    const events = [...finished(2, output), ...failed(3, 'r'.repeat(60))];
+    const cwd = folderOf(events, { 't.csv': 'n\n1\n2\n' });
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
+    const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}REASON\n/);
+    expect(stdout).toMatch(/ r{40,}…\n$/);
+    expect(stderr).toContain('no room for /second; -o csv has all');
+  });
+
   test('results --rows: without any output, no column stands for one', async () => {
     const { stdout } = await results(failed(2, 'no total'), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
     expect(stdout).toBe('ROW      n  OUTCOME  REASON\nt.csv:2  1  failed   no total\n');
