@@ -162,15 +162,13 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       cutText(sanitize(String(text).replaceAll('\n', '\\n')), width);
     for await (const { label, cells, facts, values } of readRows()) {
       const { outcome } = facts;
-      const reason = failureText(facts);
       const row = [
         // The end of a path is the last that is cut.
         cellOf(label, Number.POSITIVE_INFINITY),
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        // What to do about held rows is the same for all, and said below the rows.
-        cellOf(outcome === 'held' ? reason.replace(/;.*/, '') : reason),
+        cellOf(failureText(facts)),
       ];
       rows.push(row);
       size += row.join('').length;

@@ -51,8 +51,7 @@ const ORDER: readonly RowState[] = [
 
 // Why rows are held: the same text for each, so that it is said once.
 const CHANGED = 'has changed since it was recorded';
-const MAY_BE_CHANGED = 'may be a sent row that has changed; ';
-const NEEDS_LABEL = '--label with a unique column tells changed rows from new ones';
+const MAY_BE_CHANGED = 'may be a sent row that has changed';
 
 /** Matches the rows found with the recorded ones, whose states `stateOf` returns. */
 export function matchRows(
@@ -194,7 +193,7 @@ export function matchRows(
     const isOfGone = (place = '') => placesOfGone.has(place) || gone.has(copiesAtCompleted.get(place) ?? 0);
     const heldKeys = new Set(recordedAsHeld.map(keys.get));
     const { places: label } = options;
-    const doubt = MAY_BE_CHANGED + (label ? `${label} is new or not unique` : NEEDS_LABEL);
+    const doubt = MAY_BE_CHANGED + (label ? `; ${label} is new or not unique` : '');
     for (const [at, key] of found.keys.entries()) {
       const mayBeChanged = hasPlaces ? isOfGone(found.places.get(at)) : gone.size > 0;
       if (!mayBeChanged || !isNew(at)) continue;

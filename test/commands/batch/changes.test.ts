@@ -378,7 +378,6 @@ describe('batch --rows: tables that change', () => {
     const held = await run();
     expect(held.exitCode).toBe(3);
     expect(held.stderr).toContain('may be a sent row that has changed');
-    expect(held.stderr).toContain('--label');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
     expect((await run()).exitCode).toBe(3);
@@ -394,7 +393,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
     expect((await run()).stderr).toContain(
-      '\n  3 held: may be a sent row that has changed; --label with a unique column tells changed rows from new ones\n    rows.csv:3-5\n',
+      '\n  3 held: may be a sent row that has changed\n    rows.csv:3-5\n',
     );
     const { stdout } = await wfr(['results', 'out.jsonl', '--get', ''], { cwd });
     expect(stdout).toMatch(/^rows\.csv:4 {2}held +may be a sent row that has changed$/m);
