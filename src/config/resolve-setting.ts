@@ -129,6 +129,12 @@ export async function resolveWaitSettings(sources: ServiceSources): Promise<Wait
   return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 
+/** Returns the base URL of the service in use; undefined if it is missing or invalid. */
+export function currentBaseUrl(sources: ServiceSources): string | undefined {
+  const [current] = settingValues('baseUrl', sources);
+  return parseUrl(current?.text)?.href;
+}
+
 /** Returns what gives the page of a run at the service in use, for people; undefined if it has none. */
 export function resolveRunPages(sources: ServiceSources) {
   const template = resolveSetting('runUrl', sources)?.text;

@@ -13,7 +13,7 @@ import { findFolderRisk } from '../platform/ownership.js';
 import { asObject, isObject, parseJson } from '../text/json/json-file.js';
 import { formatIso } from '../text/quantity.js';
 import { sanitize, sanitizeJson } from '../text/sanitize.js';
-import { inFolder } from '../text/shell-quote.js';
+import { inFolder, shellCommand, toArgs } from '../text/shell-quote.js';
 import { isUuid } from '../text/url.js';
 
 /** A run that this user triggered, or a batch of runs. */
@@ -51,13 +51,24 @@ export interface PastRun {
 /** Returns whether a record is that of a batch, or of a run of which it is unknown whether it exists. */
 export const isBatch = ({ rows }: Pick<PastRun, 'rows'>) => Boolean(rows);
 
-/** Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. */
-export function continuation({ command }: Pick<PastRun, 'command'>, context: Context) {
+/**
+ * Returns the command that continues a batch from the working folder, with more flags; undefined if it is not recorded. It
+ * names its service where that is not `current`, the base URL in use.
+ */
+export function continuation(
+  { command, baseUrl }: Pick<PastRun, 'command' | 'baseUrl'>,
+  current: string | undefined,
+  context: Context,
+) {
   const text = command && sanitize(command.replace(inFolder('', context), ''));
   if (!text) return undefined;
-  // What follows -- are files.
-  return (...flags: string[]) =>
-    flags.length > 0 && text.includes(' -- ') ? undefined : [text, ...flags].join(' ');
+  const isNamed = baseUrl === current || / --(base-url|profile)\b/.test(text);
+  const service = isNamed ? [] : [shellCommand(toArgs({ baseUrl }))];
+  return (...flags: string[]) => {
+    const added = [...service, ...flags];
+    // What follows -- are files.
+    return added.length > 0 && text.includes(' -- ') ? undefined : [text, ...added].join(' ');
+  };
 }
 
 /** More or longer texts could make a record too long for one atomic write. */

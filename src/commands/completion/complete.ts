@@ -1,7 +1,7 @@
 /** Completes an unfinished command line: what its last word may be, a command, a flag or a value. */
 import type { Command } from 'commander';
 import { chooseProfile, loadConfig } from '../../config/profile.js';
-import { resolveSetting, type ServiceFlags, type ServiceSources } from '../../config/resolve-setting.js';
+import { currentBaseUrl, type ServiceFlags, type ServiceSources } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -12,7 +12,6 @@ import type { Context } from '../../platform/context.js';
 import { REPORT_KINDS } from '../../report/formats.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { parseUrl } from '../../text/url.js';
 import { choicesOf, rawFlags, TOPIC_NAMES } from '../shared/flags.js';
 import bash from './wfr.bash?raw';
 import fish from './wfr.fish?raw';
@@ -212,7 +211,7 @@ function declaredParameters({ operands: [workflow = ''], profile }: Query): Para
 
 async function pastRuns(query: Query): Promise<readonly Candidate[]> {
   const { text, operands, profile, context } = query;
-  const baseUrl = parseUrl(resolveSetting('baseUrl', query)?.text)?.href;
+  const baseUrl = currentBaseUrl(query);
   const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];

@@ -1,7 +1,7 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
 import { basename } from 'node:path';
 import { chooseProfile, type ProfileFlags } from '../../config/profile.js';
-import { resolveRunPages, settingValues } from '../../config/resolve-setting.js';
+import { currentBaseUrl, resolveRunPages } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, unknownName } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -13,8 +13,8 @@ import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { commandOfRuns, shellCommand, toArgs } from '../../text/shell-quote.js';
-import { isUuid, parseUrl } from '../../text/url.js';
+import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
+import { isUuid } from '../../text/url.js';
 import {
   decidePresentation,
   type Layout,
@@ -93,16 +93,12 @@ export async function execute(
     const batch = runs.find(({ results, ended }) => results && ended);
     if (batch)
       notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
-    const [current] = settingValues('baseUrl', { flags: {}, profile, context });
-    const here = parseUrl(current?.text)?.href;
-    /** Returns the command that continues a batch, which must name a service that is not the current one. */
-    const commandOf = (batch: PastRun) => {
-      const { command = '', baseUrl } = batch;
-      const isNamed = (baseUrl === here && !flags.profile) || / --(base-url|profile)\b/.test(command);
-      return continuation(batch, context)?.(...(isNamed ? [] : [shellCommand(toArgs({ baseUrl }))]));
-    };
+    const current = currentBaseUrl({ flags: {}, profile, context });
+    // Another command has the default profile.
+    const commandOf = (batch: PastRun) =>
+      continuation(batch, flags.profile ? undefined : current, context)?.();
     notes.push(...(await continuingSteps(runs, recorded, shorten, commandOf)));
-    const command = statusCommand(runs, shorten, flags.profile, here, context.platform);
+    const command = statusCommand(runs, shorten, flags.profile, current, context.platform);
     if (command) notes.push({ text: 'As last recorded; to ask the service', command });
   }
   for (const line of stepLines(notes, PLAIN, stderr.columns)) await stderr.write(`${line}\n`);

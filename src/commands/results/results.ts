@@ -1,5 +1,7 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
+import { chooseProfile } from '../../config/profile.js';
+import { currentBaseUrl } from '../../config/resolve-setting.js';
 import { collectUsageErrors, exclusive, type Facts, throwProblems, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
@@ -183,7 +185,10 @@ async function findCommand(
   );
   // Rows that --limit has left wait for a command without it.
   const left = isLimited ? / --limit \d+(?= -- |$)/ : '';
-  return continuation({ command: batch?.command?.replace(left, '') }, context);
+  // The results are shown whatever the config file has.
+  const profile = await chooseProfile({}, context).catch(() => undefined);
+  const current = currentBaseUrl({ flags: {}, profile, context });
+  return batch && continuation({ ...batch, command: batch.command?.replace(left, '') }, current, context);
 }
 
 /** Throws UsageError for an unknown format, or one that cannot be printed. */

@@ -211,19 +211,25 @@ describe('history: recording and listing runs', () => {
     expect(await continued('--status', 'stopped')).toEqual(['a.jsonl', undefined]);
   });
 
-  test('history: the command of a batch names its service where another one is set, unless it has one', async () => {
+  test('history, results: the command of a batch names its service where another one is set, unless it has one', async () => {
     const { env, clock, cwd, wfr } = await startHistoryBatch();
     const url = env.WFR_BASE_URL ?? '';
     const each = ['batch', FAILING, '--each', 'customer', '--results', 'a b.jsonl', '--timeout', '0'];
     writeFileSync(join(cwd, 'a.pdf'), '%PDF-1.7');
     const shown = async (own: Record<string, string>) => {
-      const { stderr } = await runCli(['history'], { env: { ...env, ...own }, clock, cwd });
-      return /^To continue.*?: (wfr batch .*)$/m.exec(stderr)?.[1];
+      const options = { env: { ...env, ...own }, clock, cwd };
+      const results = await runCli(['results', 'a b.jsonl'], options);
+      const history = own.WFR_PROFILE ? undefined : await runCli(['history'], options);
+      const texts = [results.stdout, ...(history ? [history.stderr] : [])];
+      const commands = texts.map((text) => /^To continue.*?: (wfr batch .*)$/m.exec(text)?.[1]);
+      expect(new Set(commands).size).toBe(1);
+      return commands[0];
     };
     const other = { WFR_BASE_URL: 'http://127.0.0.1:1' };
     for (const flags of [[], ['--base-url', url]]) {
       await wfr(...each, 'a.pdf', ...flags);
-      expect(await shown(other)).toMatch(new RegExp(` --timeout 0 a\\.pdf --base-url ${url}/?$`));
+      for (const settings of [other, { ...other, WFR_PROFILE: 'missing' }])
+        expect(await shown(settings)).toMatch(new RegExp(` --timeout 0 a\\.pdf --base-url ${url}/?$`));
       expect(await shown({})).toMatch(flags.length > 0 ? /--base-url/ : / a\.pdf$/);
     }
   });
