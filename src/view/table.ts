@@ -24,10 +24,8 @@ export interface Column<Row> {
   isKept?: boolean;
   /** Where the window is too narrow, columns of the highest rank, and the widest of these, are left out; one without a rank is shown. */
   rank?: number;
-  /** The width of each column that is left beside one with a rank; 20 by default. */
-  beside?: number;
-  /** Whether other columns are narrowed before it is. */
-  isCutLast?: boolean;
+  /** The width that suffices where others need room: it is narrowed further only with all of them. 20 by default. */
+  least?: number;
   /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
   isCutAtStart?(row: Row): boolean;
 }
@@ -35,8 +33,6 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
-/** What suffices for a column with a rank. */
-const ENOUGH_WIDTH = 18;
 
 /**
  * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
@@ -84,28 +80,28 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
 }
 
-/** Leaves out columns by their rank, then narrows the widest, until a line has at most `width` columns. */
+/** Leaves out columns by their rank, then narrows those with most to spare, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ rank }) => !rank));
   const ranked = columns.filter((column) => !kept.has(column));
   ranked.sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0) || one.width - other.width);
   for (const column of ranked) {
-    const others = [...kept].map((one) => narrowed(one, column.beside ?? 20));
-    if (lineWidth([...others, narrowed(column, ENOUGH_WIDTH)]) <= width) kept.add(column);
+    const narrowed = [...kept, column].map((one) => ({ width: Math.min(one.width, leastOf(one)) }));
+    if (lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
-  const rankOf = ({ isCutLast = false }: Column<Row>) => Number(isCutLast);
+  const excessOf = (column: SizedColumn<Row>) => column.width - leastOf(column);
   while (lineWidth(shown) > width) {
     const [wide] = shown
       .filter((column) => column.width > MIN_WIDTH)
-      .sort((one, other) => rankOf(one) - rankOf(other) || other.width - one.width);
+      .sort((one, other) => excessOf(other) - excessOf(one));
     if (!wide) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }
   return shown;
 }
 
-const narrowed = ({ width }: { width: number }, most: number) => ({ width: Math.min(width, most) });
+const leastOf = ({ least = 20 }: { least?: number }) => least;
 
 const lineWidth = (columns: readonly { width: number }[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));

@@ -186,26 +186,39 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const prefix = commonTable(rows.map(([label = '']) => label));
     // The user has named the table.
     const isShort = prefix !== '' && page.width > 0;
+    /** Returns whether a column of the table has the same values. */
+    const isRepeated = (index: number) =>
+      written.some((_, column) =>
+        rows.every((row) => ['', row[column + 1]].includes(row[written.length + 2 + index])),
+      );
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
-      { header: isShort ? 'LINE' : 'ROW', isCutAtStart: () => !isShort, isCutLast: isShort },
+      {
+        header: isShort ? 'LINE' : 'ROW',
+        isCutAtStart: () => !isShort,
+        least: isShort ? page.width : page.width / 3,
+      },
       // The first one usually names the row.
-      ...written.map((header, index) => ({ header, rank: index === 0 ? 0 : 2 })),
+      ...written.map((header, index) => {
+        const isPath = header.endsWith('@');
+        return { header, rank: index === 0 ? 0 : 2, isCutAtStart: () => isPath };
+      }),
       {
         header: 'OUTCOME',
-        isCutLast: true,
+        least: page.width,
         paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
       },
       ...valueNames.map((header, index) => {
         if (get) return { header, isKept: true };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
-        return { header, isKept: index === 0, rank: 3, beside: 40 };
+        return { header, isKept: index === 0, rank: isRepeated(index) ? 3 : 2 };
       }),
-      { header: 'REASON', rank: 1 },
+      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3) },
     ];
     return columns.map((column, index) => ({
       text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(prefix.length) : cell),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
+      least: Math.min(20, page.width / 5),
       ...column,
       header: sanitize(column.header),
     }));

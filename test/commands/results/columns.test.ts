@@ -333,14 +333,14 @@ describe('results --rows', () => {
     });
   });
 
-  test('results --rows: values that nobody asked for leave 40 columns to reasons', async () => {
-    const output = JSON.stringify({ first: 'x'.repeat(15), second: 'y'.repeat(15) });
+  test('results --rows: values that nobody asked for leave a third of the window to reasons', async () => {
+    const output = JSON.stringify({ first: 'x'.repeat(15), second: 'y'.repeat(17) });
     const events = [...finished(2, output), ...failed(3, 'r'.repeat(60))];
     const cwd = folderOf(events, { 't.csv': 'n\n1\n2\n' });
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
     expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}REASON\n/);
-    expect(stdout).toMatch(/ r{40,}…\n$/);
+    expect(stdout).toMatch(/ r{26,}…\n$/);
     expect(stderr).toContain('no room for /second; -o csv has all');
   });
 
@@ -394,14 +394,34 @@ describe('results --rows', () => {
         '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toMatch(/warning: no room for amount:=, id,\s+REASON;\s+-o\s+csv has all\n/);
+    expect(narrow.stderr).toMatch(/warning: no room for amount:=,\s+REASON;\s+-o\s+csv has all\n/);
     // The first column usually names the row.
     expect(narrow.stdout).toBe(
-      'LINE  customer          OUTCOME   /total\n' +
-        '2     ACME              finished       1\n' +
-        '4     Smith, "Inc."\\n…  failed\n' +
-        '6     never             waiting\n',
+      'LINE  customer      id  OUTCOME   /total\n' +
+        '2     ACME          a   finished       1\n' +
+        '4     Smith, "Inc…  b   failed\n' +
+        '6     never         c   waiting\n',
     );
+  });
+
+  test('results --rows: at 80 columns, narrow values come before long paths, and values that the table has come last', async () => {
+    const output = (name: string) => JSON.stringify({ name, bytes: 10, sha256: 'a'.repeat(64) });
+    const path = (name: string) => `documents/of/the/year/${name}.pdf`;
+    const names = ['Ada Lovelace', 'Grace Hopper'];
+    const cwd = folderOf(
+      names.flatMap((name, index) => finished(index + 2, output(name))),
+      {
+        't.csv': ['name,scan@', ...names.map((name) => `${name},${path(name)}`), ''].join('\n'),
+      },
+    );
+    const show = async (columns: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, terminal: columns, stdoutTerminal: columns };
+      return (await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options)).stdout.split('\n');
+    };
+    expect((await show(80))[1]).toBe(
+      '2     Ada Lovelace  …ar/Ada Lovelace.pdf  finished      10  aaaaaaaaaaaaaaaaaaa…',
+    );
+    expect((await show(60))[0]).toBe('LINE  name          scan@                   OUTCOME   /bytes');
   });
 
   test('results --rows: rows are found by their content, wherever they are in the table now, and no other row is taken for them', async () => {
