@@ -17,16 +17,8 @@ const MAX_TEXT = 4_000;
 /** Bytes of the JSON of an error's message. */
 const MAX_MESSAGE = 64 * 1024;
 
-const RUN_MEMBERS: readonly (keyof Run)[] = [
-  'id',
-  'status',
-  'versionName',
-  'createdAt',
-  'steps',
-  'stepsCompleted',
-  'error',
-  'output',
-];
+/** The members of a Run, as parseRunJson names their values. */
+const RUN_MEMBERS = 'id status versionName createdAt steps stepsCompleted error output'.split(' ');
 
 /** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
 export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
@@ -40,28 +32,27 @@ export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
  * not an object with a usable id otherwise.
  */
 export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
-  let fields: Map<string, Uint8Array> | undefined;
+  let values: ReturnType<typeof pickMembers>;
   try {
-    fields = pickMembers(bytes, RUN_MEMBERS);
+    values = pickMembers(bytes, RUN_MEMBERS);
   } catch (error) {
     if (error instanceof JsonSyntaxError) return error.message;
     throw error;
   }
-  if (!fields) return 'a JSON value that is not an object';
-  const id = parseId(fields.get('id'), idType);
+  if (!values) return 'a JSON value that is not an object';
+  const [idJson, status, versionName, createdAt, steps, stepsCompleted, error, output] = values;
+  const id = parseId(idJson, idType);
   if (id === undefined || !isUsableId(id))
     return `no usable run id in it; its fields are ${listNames(bytes)}`;
-  const text = (name: string) => asText(fields.get(name));
-  const number = (name: string) => asNumber(fields.get(name));
   return {
     id,
-    status: text('status'),
-    versionName: text('versionName'),
-    createdAt: text('createdAt'),
-    steps: number('steps'),
-    stepsCompleted: number('stepsCompleted'),
-    error: asError(fields.get('error')),
-    output: fields.get('output'),
+    status: asText(status),
+    versionName: asText(versionName),
+    createdAt: asText(createdAt),
+    steps: asNumber(steps),
+    stepsCompleted: asNumber(stepsCompleted),
+    error: asError(error),
+    output,
     json: bytes,
   };
 }
@@ -92,6 +83,6 @@ function asNumber(value: Uint8Array | undefined): number | undefined {
 
 function asError(value: Uint8Array | undefined): Run['error'] {
   if (value?.[0] === 0x22) return { message: asText(value, MAX_MESSAGE), step: undefined };
-  const fields = value && pickMembers(value, ['message', 'step']);
-  return fields && { message: asText(fields.get('message'), MAX_MESSAGE), step: asText(fields.get('step')) };
+  const values = value && pickMembers(value, ['message', 'step']);
+  return values && { message: asText(values[0], MAX_MESSAGE), step: asText(values[1]) };
 }

@@ -125,13 +125,13 @@ export function parseMembers(bytes: Uint8Array): Member[] | undefined {
 const MAX_ESCAPE = 6;
 
 /**
- * Returns the members of a JSON object that have one of the `wanted` names: the last one of duplicates, as in JSON.parse;
- * undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is not JSON.
+ * Returns the values of the members of a JSON object with the `wanted` names, in their order: of duplicates the last one, as in
+ * JSON.parse. Undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is not JSON.
  */
 export function pickMembers(
   bytes: Uint8Array,
   wanted: readonly string[],
-): Map<string, Uint8Array> | undefined {
+): (Uint8Array | undefined)[] | undefined {
   const values = new Map<string, Uint8Array>();
   // No longer name is decoded.
   const longest = MAX_ESCAPE * Math.max(...wanted.map(({ length }) => length)) + 2;
@@ -140,7 +140,7 @@ export function pickMembers(
     const name = decodeString(child.name);
     if (wanted.includes(name)) values.set(name, child.value);
   });
-  return isObject ? values : undefined;
+  return isObject ? wanted.map((name) => values.get(name)) : undefined;
 }
 
 /** Names that a message lists, and the bytes of each. */

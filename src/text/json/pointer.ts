@@ -65,7 +65,7 @@ export function countElements(array: Uint8Array): number {
 /** Returns a member of an object, the last one of duplicates as in JSON.parse, or an element of an array. */
 function childOf(value: Uint8Array, segment: string): Uint8Array | undefined {
   const members = pickMembers(value, [segment]);
-  if (members) return members.get(segment);
+  if (members) return members[0];
   let child: Uint8Array | undefined;
   const wanted = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : -1;
   let index = 0;
