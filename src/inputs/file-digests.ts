@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
-import { blockBuffer, type Input, type Source } from '../service/body.js';
+import { digestSource, type Input } from '../service/body.js';
 import { BACKSLASH, isSpace, QUOTE } from '../text/json/scanner.js';
 import { stateOf } from './file-source.js';
 import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
@@ -23,13 +23,13 @@ const LENGTH = 32;
  */
 export function fileDigester(key: Uint8Array, context: Context, signal: AbortSignal): DigestFile {
   const read: DigestFile = async (path, rules, kind) => {
+    const hmac = createHmac('sha256', key);
     if (kind === 'document') {
       const source = await openDocument(path, rules, context);
-      return digestSource(source, key, signal).finally(() => source.close());
+      return digestSource(source, hmac, signal).finally(() => source.close());
     }
     const bytes = await readBytes(path, rules, context);
-    const content = kind === 'json' ? openCompactor()(bytes) : bytes;
-    return createHmac('sha256', key).update(content).digest('hex');
+    return hmac.update(kind === 'json' ? openCompactor()(bytes) : bytes).digest('hex');
   };
   /** By kind, path and state. */
   const known = new Map<string, string>();
@@ -44,17 +44,6 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
     known.set(version, digest);
     return digest;
   };
-}
-
-/** Reads a document. Throws FileChangedError, FileReadError, and the reason of the signal. */
-async function digestSource(source: Source, key: Uint8Array, signal: AbortSignal): Promise<string> {
-  const hmac = createHmac('sha256', key);
-  for await (const block of source.blocks(blockBuffer(source.size))) {
-    signal.throwIfAborted();
-    hmac.update(block);
-  }
-  await source.verify();
-  return hmac.digest('hex');
 }
 
 /** 64 hexadecimal digits for each input, by name. */
@@ -78,7 +67,7 @@ export async function digestInputs(
     for (const part of parts) {
       if (part instanceof Uint8Array) hmac.update(compact(part));
       // JSON text has no NUL, so that no string has the digest of a document.
-      else hmac.update(`\0${await digestSource(part, key, signal)}\0`);
+      else hmac.update(`\0${await digestSource(part, createHmac('sha256', key), signal)}\0`);
     }
     digests.push([name, hmac.digest('hex')]);
   }

@@ -3,6 +3,7 @@
  * constant memory, and the closing bytes are sent only after every document was found unchanged. Until then, the service
  * cannot have a complete request.
  */
+import type { Hash, Hmac } from 'node:crypto';
 import { bufferOf } from '../text/utf8.js';
 import type { SendState } from './errors.js';
 
@@ -24,8 +25,18 @@ export interface Source {
 const BLOCK_SIZE = 1536 * 1024;
 
 /** Allocates a buffer for the blocks of documents of at most `largest` bytes that are read one after the other. */
-export function blockBuffer(largest: number): Buffer {
+function blockBuffer(largest: number): Buffer {
   return Buffer.allocUnsafeSlow(Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3));
+}
+
+/** Returns the digest of a document, hexadecimal. Throws as `blocks` and `verify`, and the reason of the signal. */
+export async function digestSource(source: Source, hash: Hash | Hmac, signal: AbortSignal): Promise<string> {
+  for await (const block of source.blocks(blockBuffer(source.size))) {
+    signal.throwIfAborted();
+    hash.update(block);
+  }
+  await source.verify();
+  return hash.digest('hex');
 }
 
 /** JSON text, or a document to be embedded in it as base64. */
