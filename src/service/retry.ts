@@ -61,35 +61,33 @@ function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendP
     return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
   }
   const isTimeout = (one: Attempt) => one.failure.facts.response?.status === 408;
-  return invitesResend(failure, sendState, policy) && !(isTimeout(last) && earlier.some(isTimeout));
+  const mayResend =
+    [408, 429, 503].includes(failure.info.status) && classify(last, policy) === 'not-triggered';
+  return mayResend && !(isTimeout(last) && earlier.some(isTimeout));
 }
 
 /**
- * Returns whether a status says that nothing was created and that the request may be sent again. After a complete body,
- * 408 and 503 do not: gateways send them when a service accepted the request and then failed or timed out.
+ * Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. After a complete
+ * body, 408 and 503 may mean that: gateways send them when a service accepted the request and then failed or timed out.
  */
-function invitesResend({ info }: HttpError, sendState: SendState, { resend503 }: ResendPolicy): boolean {
-  const { status, retryAfter } = info;
-  if (status === 429) return true;
-  if (sendState !== 'complete') return status === 408 || status === 503;
-  return resend503 && status === 503 && retryAfter !== undefined;
-}
-
-/** Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. */
 export function classify(
   { failure, sendState }: Attempt,
-  policy: ResendPolicy,
+  { resend503 }: ResendPolicy,
 ): 'rejected' | 'not-triggered' | 'unknown' {
+  const isComplete = sendState === 'complete';
   if (failure instanceof NetworkError) {
     // A TLS alert in response to plain text, or for want of a client certificate, shows that the request was not read.
     const isUnread = failure.fault === 'expects-tls' || failure.fault === 'client-certificate';
-    return sendState === 'complete' && !isUnread ? 'unknown' : 'not-triggered';
+    return isComplete && !isUnread ? 'unknown' : 'not-triggered';
   }
-  if (invitesResend(failure, sendState, policy)) return 'not-triggered';
-  const { status, isRunLocation } = failure.info;
-  if (status === 408 || status >= 500) return sendState === 'complete' ? 'unknown' : 'not-triggered';
+  const { status, retryAfter, isRunLocation } = failure.info;
+  if (status === 429) return 'not-triggered';
+  if (status === 408 || status >= 500) {
+    const isGuaranteed = resend503 && status === 503 && retryAfter !== undefined;
+    return isComplete && !isGuaranteed ? 'unknown' : 'not-triggered';
+  }
   const mayLeadToRun = status === 303 || (status <= 399 && isRunLocation);
-  return mayLeadToRun && sendState === 'complete' ? 'unknown' : 'rejected';
+  return isComplete && mayLeadToRun ? 'unknown' : 'rejected';
 }
 
 /**
