@@ -38,7 +38,7 @@ export interface PastRun {
   batch?: string;
   /** Of a batch, the absolute path of its results file; absent if that was stdout. */
   results?: string | undefined;
-  /** Of a batch, the command that continues it in any folder, unless that could have values of inputs. */
+  /** Of a batch, the command that continues it in any folder, without values of inputs. */
   command?: string | undefined;
   /** Of a batch, and not of such a run, the process of its last command. */
   owner?: Omit<Context['self'], 'isAlive'>;

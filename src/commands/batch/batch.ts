@@ -201,10 +201,28 @@ async function settle({ adoptions }: BatchPlan, log: Log, session: Session): Pro
 /** The longest command line that is printed to be pasted. */
 const MAX_COMMAND = 1_000;
 
-/** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
-function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
-  if (header || input || results === '-') return undefined;
-  const kept = args.filter((arg, index) => {
+/** Stands for the value of an input until the command is quoted. */
+const VALUE = 'WFR_VALUE';
+
+/**
+ * Returns this command with other flags, and with `<value>` for values of inputs: no shell runs it until these are replaced.
+ * Returns undefined if it could contain a secret, is long, or cannot be continued.
+ */
+function nextCommand(
+  args: readonly string[],
+  { header, input = [], results }: BatchFlags,
+  { platform }: Context,
+) {
+  // With quotes, a shell would take <value> for a text.
+  const isPlain = input.every((item) => /^[\w.-]+(@|:?=)/.test(item));
+  if (header || !isPlain || results === '-') return undefined;
+  const withoutValue = (arg: string) => {
+    // A long item may end with a short one.
+    const items = input.filter((item) => arg.endsWith(item)).sort((one, other) => other.length - one.length);
+    const [item = ''] = items;
+    return arg.slice(0, arg.length - item.length) + item.replace(/^([\w.-]+:?=).*/s, `$1${VALUE}`);
+  };
+  const kept = args.map(withoutValue).filter((arg, index) => {
     const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.
     const mayHaveValue = /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '');
@@ -212,7 +230,7 @@ function nextCommand(args: readonly string[], { header, input, results }: BatchF
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {
-    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform);
+    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform).replaceAll(VALUE, '<value>');
     const rest = end < kept.length ? [shellCommand(kept.slice(end), platform)] : [];
     return [text, ...flags.filter((flag) => !kept.includes(flag)), ...rest].join(' ');
   };

@@ -996,7 +996,7 @@ To save the outputs: wfr results out.jsonl -o csv > out.results.csv
     expect(first.stderr).not.toContain('Stopped by');
     const again = await ended.wfr([...BATCH_ARGS, '--retry-failed'], { cwd: others });
     expect(again.stderr).toContain(command);
-    const inputs = [...BATCH_ARGS, '--results', 'b.jsonl', '--retry-failed', '-i', 'm=1'];
+    const inputs = [...BATCH_ARGS, '--results', 'b.jsonl', '--retry-failed', '-i', 'a b=1'];
     const withInput = await ended.wfr(inputs, { cwd: others });
     expect(withInput.stderr).toContain(`\n${next}, run the same command again, without --retry-failed.\n`);
   });
@@ -1086,10 +1086,25 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
     );
   });
 
-  test('batch: a command with headers or inputs, which may be secrets, or of more than 1,000 characters is not printed', async () => {
+  test('batch: a command is printed without the values of its inputs, which no shell takes before they are replaced', async () => {
+    for (const [flags, shown] of [
+      [['-i', 'key=s3cret'], '-i key=<value>'],
+      [['-ikey=s3cret'], '-ikey=<value>'],
+      [['--input=key=s3cret', '-i', 'y=s3cret'], '--input=key=<value> -i y=<value>'],
+      [['-i', 'akey=s3cret', '-i', 'key=s3cret'], '-i akey=<value> -i key=<value>'],
+      [['-i', 'key:="s3cret\\n"', '-i', 'file@$&'], "-i key:=<value> -i 'file@$&'"],
+    ] as const) {
+      const { stderr } = await runMixed({}, flags);
+      expect(stderr).toContain(` --workflow-id-field workflowId ${shown}`);
+      expect(stderr).not.toContain('s3cret');
+    }
+  });
+
+  test('batch: a command with headers, which may be secrets, names that need quotes, or more than 1,000 characters is not printed', async () => {
     for (const flags of [
       ['-H', 'x-key: s3cret'],
-      ['-i', 'key=s3cret'],
+      ['-i', 'a key=s3cret'],
+      ['-i', 'größe=s3cret'],
       ['--files-under', './'.repeat(500)],
     ]) {
       const { stderr } = await runMixed({}, flags);

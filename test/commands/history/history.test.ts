@@ -164,7 +164,7 @@ describe('history: recording and listing runs', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('ACME');
   });
 
-  test('history: a stopped batch has the command that continues it, in any folder and with its limit, unless it may have inputs', async () => {
+  test('history: a stopped batch has the command that continues it, in any folder and with its limit, and without values of inputs', async () => {
     const { env, clock, cwd, batch } = await startHistoryBatch();
     const next = async (folder = cwd) => {
       const { stderr } = await runCli(['history'], { env, clock, cwd: folder });
@@ -182,6 +182,9 @@ describe('history: recording and listing runs', () => {
     const limited = `wfr batch ${FAILING} --rows rows.csv --results b.jsonl --concurrency 1 --limit 1`;
     expect(await next()).toBe(`To continue <id>: ${limited}`);
     await batch('--results', 'c.jsonl', ...first, '-i', 'note=Initrode');
+    const inputs = `wfr batch ${FAILING} --rows rows.csv --results c.jsonl ${first.join(' ')} -i note=<value>`;
+    expect(await next()).toBe(`To continue <id>: ${inputs}`);
+    await batch('--results', 'd.jsonl', ...first, '-i', 'my note=Initrode');
     expect(await next()).toBe('To continue <id>, run its command again.');
   });
 
