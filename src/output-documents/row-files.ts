@@ -74,6 +74,7 @@ export function createRowFiles(
 ) {
   let failure: unknown;
   let unsaved = 0;
+  let documentCount = 0;
   const warnings: string[] = [];
   return {
     /** The first ones. */
@@ -87,11 +88,17 @@ export function createRowFiles(
       return unsaved;
     },
 
+    /** How many documents were saved. */
+    get documents() {
+      return documentCount;
+    },
+
     /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
     async save(label: string, row: number | undefined, run: Run): Promise<void> {
       const name = nameOf(label, row);
       try {
-        const saved = (await documents?.save(run, name)) ?? { run, warnings: [] };
+        const saved = (await documents?.save(run, name)) ?? { run, paths: [], warnings: [] };
+        documentCount += saved.paths.length;
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output } = saved.run;
         if (output && isFinished(saved.run)) await outputs?.saveOutput(name, output);

@@ -10,6 +10,7 @@ import { followPointer, type ValuePointer } from '../../text/json/pointer.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { joinChunks } from '../../text/utf8.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
@@ -27,6 +28,8 @@ export interface RowsLayout {
   get?: readonly string[] | undefined;
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
+  /** The path of the table that was sent; empty for a folder, undefined if it is not known. */
+  source: string | undefined;
   /** By default, a comma. */
   delimiter: string | undefined;
   /** For spreadsheets: a byte order mark, CRLF, and a `'` before what would be a formula. */
@@ -82,7 +85,7 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, get, table, delimiter = ',', excel = false, outputOf } = layout;
+  const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
   // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -294,8 +297,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       );
       const { rows, total = 0, missing } = joined;
       const unlisted = table ? 0 : total - missing - rows.known;
+      const flag = source ? shellCommand(['--rows', source]) : '--rows <table>';
       if (unlisted > 0 && format !== 'id')
-        warnings.push(`not listed without --rows <table>: ${pluralize(unlisted, 'row')} never sent`);
+        warnings.push(
+          `not listed${source === '' ? '' : ` without ${flag}`}: ${pluralize(unlisted, 'row')} never sent`,
+        );
       if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(

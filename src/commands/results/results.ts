@@ -11,7 +11,7 @@ import { factsOf } from '../../outcome/describe-error.js';
 import { exitOfError, type Outcome, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
-import { assertDistinctFiles, resolvePath, shownPath, statOf } from '../../platform/files.js';
+import { assertDistinctFiles, isFile, resolvePath, shownPath, statOf } from '../../platform/files.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, joinTable, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
@@ -83,7 +83,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
-    const command = await findCommand(files, all, context);
+    const { command, source } = await findBatch(files, all, context);
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0 ? undefined : await openRows(tablePath, context, signal);
@@ -101,9 +101,11 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           .map(({ text }) => text)
           .filter(isCopyable)
           .slice(0, MAX_LISTED);
-      const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath }) : [];
+      const { saveDocuments } = flags;
+      const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath, saveDocuments }) : [];
       const shown = isShown && !report && !saveOutputs ? [...names, ...flagsOfRows] : [];
-      const describe = (results = shown) => summaryOf(joined, notes, results, command, !hasRows, writer);
+      const list = hasRows ? undefined : source ? ['--rows', source] : ['--get', ''];
+      const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -122,10 +124,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const { warn } = await openReporter(decidePresentation(flags, context), context);
       const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
       const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
-      if (rowFiles && saveOutputs) {
-        const saved = joined.rows.count('finished') - rowFiles.unsaved;
-        notes.push(`${pluralize(saved, 'output')} saved in ${saveOutputs}.`);
-      }
+      const saved = joined.rows.count('finished') - (rowFiles?.unsaved ?? 0);
+      if (saveOutputs) notes.push(`${pluralize(saved, 'output')} saved in ${saveOutputs}.`);
+      if (rowFiles && saveDocuments)
+        notes.push(`${pluralize(rowFiles.documents, 'document')} saved in ${saveDocuments}.`);
       const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
       const summary = describe();
       if (hasRows) {
@@ -135,7 +137,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           const files = state === 'gone' ? undefined : rowFiles;
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
-        const layout = { ...flags, ...plan, get: chosen, pointers, page, table, outputOf };
+        const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
         // A value that no row has is not saved.
@@ -172,8 +174,11 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
   return shownPath(batch.results, context.cwd);
 }
 
-/** Returns the command that continues the batch of the only file, with more flags; undefined if the history does not have it. */
-async function findCommand(
+/**
+ * Returns what the history has of the batch of the only file: the command that continues it, with more flags, and the path of
+ * its table, which is empty for a folder. Each is undefined if it is not known.
+ */
+async function findBatch(
   files: readonly ResultsFile[],
   { header, isLimited }: JoinedFiles,
   context: Context,
@@ -188,7 +193,12 @@ async function findCommand(
   // The results are shown whatever the config file has.
   const profile = await chooseProfile({}, context).catch(() => undefined);
   const current = currentBaseUrl({ flags: {}, profile, context });
-  return batch && continuation({ ...batch, command: batch.command?.replace(left, '') }, current, context);
+  const { label = '' } = batch ?? {};
+  const table = (await isFile(label)) ? shownPath(label, context.cwd) : undefined;
+  return {
+    command: batch && continuation({ ...batch, command: batch.command?.replace(left, '') }, current, context),
+    source: label.endsWith('*') ? '' : table,
+  };
 }
 
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
@@ -287,10 +297,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 /** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
 function summaryOf(
   joined: JoinedFiles,
-  said: readonly string[],
-  results: readonly string[],
-  command: SummaryFacts['command'],
-  areCounted: boolean,
+  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;
@@ -308,16 +315,7 @@ function summaryOf(
   ].flatMap((note) => note || []);
   const known = total && total - missing;
   const same = `the ${name} command`;
-  const all = summarize(rows, {
-    total: known,
-    notes,
-    isOnce,
-    command,
-    same,
-    isLimited,
-    results,
-    areCounted,
-  });
+  const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited });
   // A command that continues has the table of the batch.
   const summary = writer || isOther ? { ...all, next: [] } : all;
   if (!period) return summary;

@@ -25,8 +25,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
-  /** Whether the rows are not listed, so that it is said how to list them. */
-  areCounted?: boolean;
+  /** The flags that list the rows; undefined where they are listed. */
+  list?: readonly string[] | undefined;
 }
 
 /** Returns the summary of rows. */
@@ -111,7 +111,8 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
-  const continuing = isLimited ? 'To send the waiting rows' : 'To continue';
+  const token = has('unauthorized') ? ' with a valid token' : '';
+  const continuing = isLimited ? 'To send the waiting rows' : `To continue${token}`;
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
   const base = isOpen
     ? continuing + also
@@ -140,9 +141,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  return has('finished') && (!isContinued || facts.areCounted)
-    ? [...next, ...lookSteps(results, facts)]
-    : next;
+  return has('finished') && (!isContinued || facts.list) ? [...next, ...lookSteps(results, facts)] : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
@@ -167,7 +166,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 20;
 
 /** Returns how to get the outputs of results files, which precede flags. */
-function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): NextStep[] {
+function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   const name = first.replace(/\.jsonl?$/, '');
@@ -175,7 +174,7 @@ function lookSteps(words: readonly string[], { areCounted }: SummaryFacts): Next
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
   return [
-    ...(areCounted ? [{ text: 'To list the outputs', command: commandWith('--get', '') }] : []),
+    ...(list ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
     { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
   ];
 }

@@ -706,7 +706,7 @@ describe('batch: stopping', () => {
       const next = {
         // No row can be corrected.
         404: ['Once the service knows the workflow: wfr batch .* --retry-failed'],
-        401: ['To continue: wfr batch .*'],
+        401: ['To continue with a valid token: wfr batch .*'],
         422: [
           'To continue, also with corrected rejected rows: wfr batch .*',
           'To run rejected rows again as they are, too: wfr batch .* --retry-failed',
@@ -716,6 +716,8 @@ describe('batch: stopping', () => {
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
       expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting\\nBegan 20.*$`, 'm'));
+      // The reader of the results did not see why the batch stopped.
+      if (status === 401) expect(stdout).toContain('\nTo continue with a valid token, run the wfr batch');
     },
   );
 

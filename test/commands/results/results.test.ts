@@ -10,6 +10,22 @@ import { aRun } from '../../helpers/service.js';
 const HEAD = '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
 
 describe('results', () => {
+  test('results: rows are listed with the table that the history has, and files of a folder without one', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'my rows.csv': 'n\n1\n2\n', 'in/a.pdf': 'A', 'in/b.pdf': 'B' });
+    const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } };
+    const flags = ['--results', 'out.jsonl', '--rate', '0', '--limit', '1'];
+    await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
+    const counted = await wfr(['results', 'out.jsonl'], options);
+    expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
+    const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
+    expect(listed.stderr).toContain("not listed without --rows 'my rows.csv': 1 row never sent\n");
+    await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
+    expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
+    const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
+    expect(files.stderr).toContain('wfr: warning: not listed: 1 row never sent\n');
+  });
+
   test.each([
     ['{"event":"sent","row":ROW}', '3 unknown: '],
     ['{"event":"accepted","row":ROW,"id":"r"}\n{"event":"lost","row":ROW}', '3 lost: '],

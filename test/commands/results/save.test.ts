@@ -152,10 +152,14 @@ describe('results --save-documents', () => {
       { label: 'scans/b/1.pdf', output: { scan: uri('two'), n: 1.5 } },
       { label: 'scans/c.pdf', output: {} },
     ]);
-    const { stdout, exitCode } = await save(
+    const { stdout, stderr, exitCode } = await save(
       ...['--save-documents', 'saved', '--save-outputs', 'json', '-o', 'csv', '--get', '/scan'],
     );
     expect(exitCode).toBe(0);
+    expect(stderr).toContain('\n3 outputs saved in json.\n2 documents saved in saved.\n');
+    expect((await save('--save-documents', 'saved', '--get', '/scan')).stderr).toMatch(
+      /\nTo save the outputs: wfr results \S+ --get \/scan --save-documents saved -o csv > /,
+    );
     expect(listFiles(join(cwd, 'saved'))).toEqual(['a/1.pdf/scan.txt', 'b/1.pdf/scan.txt']);
     expect(readFileSync(join(cwd, 'saved/b/1.pdf/scan.txt'), 'utf8')).toBe('two');
     expect(
