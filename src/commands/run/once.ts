@@ -8,15 +8,8 @@ import { factsOf } from '../../outcome/describe-error.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
 import type { RecordedError } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';
-import { differencesOf, otherInputs } from '../../runs/log/log-file.js';
-import {
-  createOnceFile,
-  ONCE_ROW,
-  type OnceFile,
-  type OnceTarget,
-  onceHeader,
-  openOnceFile,
-} from '../../runs/log/once-file.js';
+import { type BatchTarget, differencesOf, otherInputs } from '../../runs/log/log-file.js';
+import { createOnceFile, ONCE_ROW, type OnceFile, openOnceFile } from '../../runs/log/once-file.js';
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { UNRECORDED_HINTS } from '../../service/errors.js';
@@ -31,7 +24,7 @@ import { pollOnce } from '../shared/watch-run.js';
 import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
-type OnceRunPlan = RunPlan & { once: OncePlan; target: OnceTarget };
+type OnceRunPlan = RunPlan & { once: OncePlan; target: BatchTarget };
 
 /** Between two attempts to lock the file while another process has it (ms). */
 const LOCK_INTERVAL = 100;
@@ -44,7 +37,8 @@ const LOCK_INTERVAL = 100;
 export async function triggerOnce(planned: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
   const { interruption, reporter } = session;
   const { trigger, settings } = planned;
-  const target = { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
+  const workflow = comparableId(trigger.workflowId);
+  const target = { workflow, baseUrl: settings.baseUrl.href, shard: '1/1' };
   const plan = { ...planned, once, target };
   const { name } = once.file;
   const { signal } = interruption;
@@ -97,7 +91,7 @@ function assertSameCommand({ header, record }: OnceFile, now: InputDigests, plan
   const { now: current, before: earlier } = record();
   const { state, digests, id } = current;
   if (hasNoRun(state)) return;
-  const differences = differencesOf(header, { ...plan.target, shard: header.shard }, digests, now);
+  const differences = differencesOf(header, plan.target, digests, now);
   if (differences.length === 0) return;
   const known = id ?? earlier?.id;
   const problems = [
@@ -144,8 +138,8 @@ async function send({ log, header }: OnceFile, digests: InputDigests, plan: Once
   const { name } = once.file;
   await plan.documents?.assertNoFiles();
   try {
-    if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
-      await log.commit(onceHeader(target, header.salt ?? ''));
+    if (differencesOf(header, target).length > 0)
+      await log.commit({ event: 'batch', ...target, salt: header.salt });
     await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: plan.subject.inputs });
     const known = await triggerRun(log, plan, session, async () => digests);
     // If that fails, the outcome is unknown to later commands, and they send nothing.

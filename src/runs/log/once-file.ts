@@ -6,17 +6,14 @@ import { createHidden, giveUnusedName, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
-import { encodeEvent, type FileEvent, type Header } from './events.js';
+import { encodeEvent, type Header } from './events.js';
 import type { RowObserver } from './log.js';
-import { openLogFile, readStart, withFileName } from './log-file.js';
+import { type BatchTarget, openLogFile, readStart, withFileName } from './log-file.js';
 import type { OwnedFileOptions } from './owned-file.js';
 import { NEW_ROW, reduce } from './reduce.js';
 
 /** The only row of the file. */
 export const ONCE_ROW = 1;
-
-/** The workflow and the service that a file was recorded with. */
-export type OnceTarget = Pick<Header, 'workflow' | 'baseUrl'>;
 
 /** The open file: its log, and what it says about the run so far. */
 export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
@@ -24,14 +21,14 @@ export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 /** Creates the file unless it exists: other processes see it whole or not at all. Throws UsageError. */
 export function createOnceFile(
   { path, name }: Pick<OwnedFileOptions, 'path' | 'name'>,
-  target: OnceTarget,
+  target: BatchTarget,
   context: Context,
 ): Promise<void> {
   const create = async () => {
     const resolved = await resolveTrusted(path, context.uid);
     if (await lstatOf(path)) return;
     const salt = randomBytes(16).toString('hex');
-    const events = [onceHeader(target, salt), { event: 'table', rows: 1 } as const];
+    const events = [{ event: 'batch', ...target, salt } as const, { event: 'table', rows: 1 } as const];
     const hidden = await createHidden(resolved, context, 0o600);
     const lines = events.map((event) => encodeEvent(event, context.clock.now()));
     await hidden
@@ -61,11 +58,6 @@ export async function openOnceFile(options: OwnedFileOptions) {
     /** Writes what is pending, and releases the lock. Throws OutputError. */
     close: log.close,
   };
-}
-
-/** Returns the first line of a file. */
-export function onceHeader({ workflow, baseUrl }: OnceTarget, salt: string): FileEvent {
-  return { event: 'batch', workflow, baseUrl, shard: '1/1', salt };
 }
 
 /** How long another process may take to write a new file, on a file system without hard links (ms). */
