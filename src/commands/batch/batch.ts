@@ -257,7 +257,7 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });
   }
-  const log = createLog(stdoutSink(stdout), clock);
+  const log = createLog(clock, stdoutSink(stdout));
   // What is written to stdout can be saved as a results file, to continue from it.
   log.record(createHeader(target, defaults));
   return log;

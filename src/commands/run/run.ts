@@ -4,7 +4,7 @@ import type { Exit } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { createLog, NO_SINK } from '../../runs/log/log.js';
+import { createLog } from '../../runs/log/log.js';
 import { type EndedRun, isFinished } from '../../service/run.js';
 import type { RunsProgress } from '../../view/progress/progress.js';
 import { endWith } from '../shared/print-outcome.js';
@@ -46,7 +46,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   const progress = await reporter.startProgress();
   let known: KnownRun;
   if (!once) {
-    known = await triggerRun(createLog(NO_SINK, service.clock), plan, session);
+    known = await triggerRun(createLog(service.clock), plan, session);
   } else {
     // Of the run that the file may have, that it was not created would be wrong.
     const found = triggerOnce(plan, once, session);

@@ -28,7 +28,7 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
   const file = await openOwnedFile(options);
   try {
     let header: Header | undefined;
-    const log = createLog(file, clock, onRowEvent);
+    const log = createLog(clock, file, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (!header) throw new BatchFileError(`${name}: has rows before its "batch" line`);

@@ -32,8 +32,8 @@ export type RowObserver = (event: RowEvent, time: number | undefined) => void;
 
 export type Log = ReturnType<typeof createLog>;
 
-/** Returns a log; `onRowEvent` is called with each event of a row and its time (ms since 1970). */
-export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver = () => {}) {
+/** Returns a log, by default one in memory alone; `onRowEvent` is called with each event of a row and its time (ms since 1970). */
+export function createLog(clock: Clock, sink: LogSink = NO_SINK, onRowEvent: RowObserver = () => {}) {
   const rows = createRowStates();
   /** Which rows are which. */
   const recorded = createRecordedRows();
@@ -135,7 +135,7 @@ export function createLog(sink: LogSink, clock: Clock, onRowEvent: RowObserver =
 }
 
 /** Keeps nothing: a later command knows nothing of these runs. */
-export const NO_SINK: LogSink = {
+const NO_SINK: LogSink = {
   failed: new AbortController().signal,
   write: async () => {},
   close: async () => {},
