@@ -117,15 +117,6 @@ async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boole
   return now.size !== before.size || now.mtimeNs !== before.mtimeNs || isTouched;
 }
 
-/** Returns standard input, and tells a person at a terminal that wfr reads it. */
-async function openStdin({ stdin, stderr, platform }: Context): Promise<AsyncIterable<Buffer>> {
-  const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
-  if (stdin.isTTY)
-    await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
-  // It has no encoding, so that its chunks are bytes.
-  return stdin as unknown as AsyncIterable<Buffer>;
-}
-
 /** Opens a file; undefined for `-`, which is standard input. Throws InputError. */
 async function openFile(
   path: string,
@@ -167,14 +158,23 @@ async function findSimilarFile(path: string): Promise<string | undefined> {
 const describeBase = (base: string | undefined, { cwd }: Context) =>
   base === undefined || base === cwd ? '' : `; paths are relative to ${base}`;
 
-/** Yields the chunks of a file; without one, of standard input. Throws InputError if it cannot be read. */
+/**
+ * Yields the chunks of a file; without one, of standard input, and tells a person at a terminal that wfr reads it. Throws
+ * InputError if it cannot be read.
+ */
 async function* readChunks(
   handle: FileHandle | undefined,
   path: string,
   context: Context,
 ): AsyncGenerator<Buffer, void, void> {
   try {
-    yield* handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
+    if (handle) return yield* handle.createReadStream({ autoClose: false });
+    const { stdin, stderr, platform } = context;
+    const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
+    if (stdin.isTTY)
+      await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
+    // It has no encoding, so that its chunks are bytes.
+    yield* stdin as unknown as AsyncIterable<Buffer>;
   } catch (error) {
     throw toFileError(path, error);
   }
