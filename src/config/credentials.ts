@@ -8,6 +8,7 @@ import { rewordInputError, UsageError, WfrError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
+import { readHiddenLine } from '../platform/hidden-line.js';
 import { assertOwn, checkWriters, formatMode } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
@@ -194,10 +195,7 @@ async function readTokenFile(
   context: Context,
   warnings: string[],
 ): Promise<string> {
-  if (location.path === '-' && context.stdin.isTTY) {
-    const { readHiddenLine } = await import('../platform/hidden-line.js');
-    return readHiddenLine('Access token', context);
-  }
+  if (location.path === '-' && context.stdin.isTTY) return readHiddenLine('Access token', context);
   const label = settingLabel('tokenFile', location.source);
   const name = `${label} ${location.path}`;
   const { uid } = context;

@@ -2,6 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import { readHiddenLine } from '../platform/hidden-line.js';
 import { errorCode } from '../platform/system-error.js';
 import type { ClientCertificate, TlsSettings } from '../service/connect.js';
 import { type NamedBytes, readSettingFile, type ServiceSources } from './resolve-setting.js';
@@ -50,7 +51,6 @@ async function unlock(cert: NamedBytes, key: NamedBytes, context: Context): Prom
 async function askForPassphrase({ name }: NamedBytes, context: Context): Promise<string> {
   if (!context.stdin.isTTY)
     throw new UsageError(`${name}: is encrypted, and there is no terminal to ask for its passphrase`);
-  const { readHiddenLine } = await import('../platform/hidden-line.js');
   const passphrase = await readHiddenLine(`Passphrase of ${name}`, context);
   context.secrets.add(passphrase, '(the passphrase)');
   return passphrase;

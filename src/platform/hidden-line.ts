@@ -1,5 +1,4 @@
 /** Reads a line from a terminal without showing it. */
-import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { InterruptedError } from '../errors.js';
 import type { Context } from './context.js';
@@ -12,6 +11,8 @@ export async function readHiddenLine(
   subject: string,
   { stdin, stderr, onSignal }: Pick<Context, 'stdin' | 'stderr' | 'onSignal'>,
 ): Promise<string> {
+  // Loaded only to ask.
+  const { createInterface } = await import('node:readline');
   const prompt = `${subject} (not shown): `;
   const shownNowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: shownNowhere, terminal: true, historySize: 0 });
