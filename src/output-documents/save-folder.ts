@@ -7,14 +7,7 @@ import { dirname, join, relative } from 'node:path';
 import { UsageError } from '../errors.js';
 import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
-import {
-  absolutePath,
-  createHidden,
-  giveUnusedName,
-  lstatOf,
-  mkdirp,
-  renameFile,
-} from '../platform/files.js';
+import { absolutePath, createHidden, lstatOf, mkdirp } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
 import { formatJson } from '../text/json/format-json.js';
@@ -68,7 +61,7 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
           // An earlier command may have saved it.
           if (!force && (await hasContent(absolute, file))) return;
           const hidden = await createHidden(absolute, context);
-          await hidden.write(file.bytes(), force ? renameFile : giveUnusedName).finally(hidden.close);
+          await hidden.write(file.bytes(), force).finally(hidden.close);
           written.push(absolute);
         });
     } catch (error) {

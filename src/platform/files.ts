@@ -163,7 +163,7 @@ const HELD_TIMEOUT = 2_000;
 const HELD_INTERVAL = 100;
 
 /** Renames a file, replacing `to`; on Windows, waits for a process that holds one of the two. Throws the system's error. */
-export async function renameFile(
+async function renameFile(
   from: string,
   to: string,
   { platform, clock }: Pick<Context, 'platform' | 'clock'>,
@@ -180,7 +180,7 @@ export async function renameFile(
 }
 
 /** Gives a file another name. Throws the system's error, EEXIST where that is in use. */
-export async function giveUnusedName(from: string, to: string): Promise<void> {
+async function giveUnusedName(from: string, to: string): Promise<void> {
   // Not every file system has hard links, and each says so differently.
   await promises.link(from, to).catch(() => promises.copyFile(from, to, constants.COPYFILE_EXCL));
 }
@@ -198,10 +198,11 @@ export async function createHidden(path: string, context: Context, mode?: number
     throw error;
   });
   return {
-    async write(chunks: Iterable<string | Uint8Array>, giveName = renameFile): Promise<void> {
+    /** Throws EEXIST where there is a file, unless it `mayReplace` that. */
+    async write(chunks: Iterable<string | Uint8Array>, mayReplace = true): Promise<void> {
       await promises.writeFile(file, chunks);
       await file.close();
-      await giveName(hidden, path, context);
+      await (mayReplace ? renameFile : giveUnusedName)(hidden, path, context);
     },
     /** Removes the hidden name. Never throws. */
     async close(): Promise<void> {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { BatchFileError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
-import { createHidden, giveUnusedName, lstatOf } from '../../platform/files.js';
+import { createHidden, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
@@ -32,7 +32,7 @@ export function createOnceFile(
     const hidden = await createHidden(resolved, context, 0o600);
     const lines = events.map((event) => encodeEvent(event, context.clock.now()));
     await hidden
-      .write(lines, giveUnusedName)
+      .write(lines, false)
       .catch((error) => {
         // Another process was faster.
         if (errorCode(error) !== 'EEXIST') throw error;
