@@ -59,7 +59,7 @@ export async function execute(
   const style = await openStyle(flags.color, context, output);
   const { bold } = style;
   const document = exampleDocument(context);
-  const describe = (workflow: Workflow) => describeWorkflow(workflow, options.slow, document, bold);
+  const described = workflows.map((workflow) => describeWorkflow(workflow, options.slow, document, bold));
   const { workflows: file, fromProfile, failStep, slow, reject, dropAnswer } = flags;
   /** Returns the command of a sandbox whose workflows do the same. */
   const own = (...args: string[]) => {
@@ -67,7 +67,7 @@ export async function execute(
     return shellCommand(['wfr', 'sandbox', ...chosen, ...args], context.platform);
   };
   if (flags.list) {
-    await output.write(workflows.map(describe).join('\n'));
+    await output.write(described.join('\n'));
     const step = { text: 'They run in', command: own('--', 'bash') };
     const lines = stepLines([step], PLAIN, context.stderr.columns);
     if (output.isTerminal) await context.stderr.write(`\n${lines.join('\n')}\n`);
@@ -104,7 +104,7 @@ export async function execute(
   const notice = forced.length === 0 ? '' : `Forced: ${forced.join('; ')}.\n`;
   const announce = (end: string) =>
     writeLines(`${notice}Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
-  const shown = workflows.slice(0, MAX_EXAMPLES).map(describe).join('\n');
+  const shown = described.slice(0, MAX_EXAMPLES).join('\n');
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
   const examples = `${shown}${more}\n`;
   try {
