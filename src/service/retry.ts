@@ -1,6 +1,5 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
 
-import { parseTime } from '../text/quantity.js';
 import { NetworkError, type NetworkFault, type SendState } from './errors.js';
 import type { HttpError } from './http-error.js';
 
@@ -20,9 +19,6 @@ export interface ResendPolicy {
 export const MAX_RESENDS = 3;
 /** Longest Retry-After that is obeyed, in milliseconds. */
 export const MAX_RETRY_AFTER = 5 * 60_000;
-
-/** Longest Retry-After that is told apart (ms): a year. `1e400` would be infinite. */
-const LONGEST_RETRY_AFTER = 365 * 24 * 3_600_000;
 
 /** Faults of a service that is still starting: retried sooner. */
 const STARTUP_FAULTS: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
@@ -88,16 +84,4 @@ export function classify(
   }
   const mayLeadToRun = status === 303 || (status <= 399 && isRunLocation);
   return isComplete && mayLeadToRun ? 'unknown' : 'rejected';
-}
-
-/**
- * Returns a Retry-After header in milliseconds (RFC 9110, section 10.2.3): seconds, or a date relative to the response's
- * Date. Returns a year at most, 0 if it is in the past or invalid, undefined if there is none.
- */
-export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const value = headers['retry-after']?.trim();
-  if (value === undefined) return undefined;
-  const isNumber = /^\d+(\.\d+)?(e\+?\d+)?$/i.test(value);
-  const delay = isNumber ? Number(value) * 1_000 : parseTime(value) - (parseTime(headers.date ?? '') || now);
-  return Math.min(Math.max(0, delay || 0), LONGEST_RETRY_AFTER);
 }

@@ -9,7 +9,6 @@ import { HttpError, type HttpErrorInfo } from './http-error.js';
 import type { HttpResponse } from './read-response.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
 import type { OpenPlace } from './response-memory.js';
-import { parseRetryAfter } from './retry.js';
 import type { Transport } from './transport.js';
 
 /** The source of the access token. */
@@ -117,6 +116,21 @@ export async function sendRequest(
     });
   const isAccepted = status >= 200 && status <= 299;
   return { response, token, retryAfter, createError: isAccepted ? undefined : createError };
+}
+
+/** Longest Retry-After that is told apart (ms): a year. `1e400` would be infinite. */
+const LONGEST_RETRY_AFTER = 365 * 24 * 3_600_000;
+
+/**
+ * Returns a Retry-After header in milliseconds (RFC 9110, section 10.2.3): seconds, or a date relative to the response's
+ * Date. Returns a year at most, 0 if it is in the past or invalid, undefined if there is none.
+ */
+function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const value = headers['retry-after']?.trim();
+  if (value === undefined) return undefined;
+  const isNumber = /^\d+(\.\d+)?(e\+?\d+)?$/i.test(value);
+  const delay = isNumber ? Number(value) * 1_000 : parseTime(value) - (parseTime(headers.date ?? '') || now);
+  return Math.min(Math.max(0, delay || 0), LONGEST_RETRY_AFTER);
 }
 
 /**
