@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
+import { EXACT } from '../platform/files.js';
 import { digestSource, type Input } from '../service/body.js';
 import { BACKSLASH, isSpace, QUOTE } from '../text/json/scanner.js';
 import { stateOf } from './file-source.js';
@@ -36,7 +37,7 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
   return async (path, rules, kind) => {
     signal.throwIfAborted();
     const absolute = await assertReadable(path, rules, true, context);
-    const identity = await promises.stat(absolute, { bigint: true }).catch((error) => {
+    const identity = await promises.stat(absolute, EXACT).catch((error) => {
       throw toFileError(path, error);
     });
     const version = `${kind} ${absolute} ${stateOf(identity)}`;

@@ -3,7 +3,7 @@
 import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { NOTHING_CREATED, WfrError } from '../errors.js';
-import { fileId } from '../platform/files.js';
+import { EXACT, fileId } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 
@@ -55,13 +55,13 @@ export function createFileSource(path: string, name: string, identity: FileIdent
     async *blocks(buffer) {
       const handle = await promises.open(path, 'r').catch(throwAsReadError(name));
       try {
-        await assertUnchanged(handle.stat({ bigint: true }), name, identity);
+        await assertUnchanged(handle.stat(EXACT), name, identity);
         yield* createHandleSource(handle, size, name).blocks(buffer);
       } finally {
         await handle.close();
       }
     },
-    verify: () => assertUnchanged(promises.stat(path, { bigint: true }), name, identity),
+    verify: () => assertUnchanged(promises.stat(path, EXACT), name, identity),
     close: async () => {},
   };
 }

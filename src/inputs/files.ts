@@ -8,7 +8,15 @@ import { basename, dirname, join, parse } from 'node:path';
 import { Readable } from 'node:stream';
 import { BatchFileError, InputError, rewordInputError, WfrError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { isFile, isInside, readFromStart, realPathOf, resolvePath, statOf } from '../platform/files.js';
+import {
+  EXACT,
+  isFile,
+  isInside,
+  readFromStart,
+  realPathOf,
+  resolvePath,
+  statOf,
+} from '../platform/files.js';
 import { describeSystemError, errorCode, isMissingFile, systemError } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { findNearest } from '../text/nearest.js';
@@ -52,7 +60,7 @@ export async function readBytes(path: string, rules: PathRules, context: Context
 export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
   const handle = await openFile(path, rules, context);
   try {
-    const identity = await handle?.stat({ bigint: true });
+    const identity = await handle?.stat(EXACT);
     if (handle && identity?.isFile() && (await hasByteAt(handle, Number(identity.size) - 1)))
       return createFileSource(resolvePath(path, context, rules.base), path, identity);
     const copy = await copyToTemporaryFile(handle, path, context);
@@ -81,7 +89,7 @@ async function hasByteAt(handle: FileHandle, offset: number): Promise<boolean> {
 export async function openRows(path: string, context: Context, signal: AbortSignal) {
   const fail = rewordInputError('--rows ');
   const handle = await openFile(path, {}, context).catch(fail);
-  const stats = await handle?.stat({ bigint: true });
+  const stats = await handle?.stat(EXACT);
   const copying = () => copyToTemporaryFile(handle, path, context).finally(() => handle?.close());
   const file = handle && stats?.isFile() ? handle : await copying().catch(fail);
   const assertUnchanged = async () => {
@@ -112,7 +120,7 @@ export async function openRows(path: string, context: Context, signal: AbortSign
 
 /** A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is. */
 async function isWritten(handle: FileHandle, before: BigIntStats): Promise<boolean> {
-  const now = await handle.stat({ bigint: true });
+  const now = await handle.stat(EXACT);
   const isTouched = now.ctimeNs !== before.ctimeNs && now.nlink === before.nlink;
   return now.size !== before.size || now.mtimeNs !== before.mtimeNs || isTouched;
 }

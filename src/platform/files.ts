@@ -78,9 +78,12 @@ export function throwForFolder(path: string) {
   };
 }
 
+/** Reads the times, sizes and ids of files as integers: rounded ones could be equal for two files. */
+export const EXACT = { bigint: true } as const;
+
 /** Returns what is at a path, at the end of links; undefined where nothing can be found. */
 export function statOf(path: string): Promise<BigIntStats | undefined> {
-  return promises.stat(path, { bigint: true }).catch(() => undefined);
+  return promises.stat(path, EXACT).catch(() => undefined);
 }
 
 /** Returns what is at a path, of a link itself; undefined where nothing can be found. */
@@ -151,10 +154,7 @@ async function pathOfDescriptor({ fd }: FileHandle): Promise<string | undefined>
 }
 
 async function isSameFile(handle: FileHandle, path: string): Promise<boolean> {
-  const [file, found] = await Promise.all([
-    handle.stat({ bigint: true }),
-    promises.lstat(path, { bigint: true }),
-  ]);
+  const [file, found] = await Promise.all([handle.stat(EXACT), promises.lstat(path, EXACT)]);
   return fileId(file) === fileId(found);
 }
 

@@ -23,7 +23,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import { type Clock, type Context, isAliveHere } from '../../platform/context.js';
-import { readFromStart } from '../../platform/files.js';
+import { EXACT, readFromStart } from '../../platform/files.js';
 import { parseJson } from '../../text/json/json-file.js';
 import { formatIso } from '../../text/quantity.js';
 import { readLines } from '../../text/utf8.js';
@@ -152,7 +152,7 @@ async function isFileChanging(timeout: number, { path, clock, signal }: LockOpti
 /** Opens the file again: network file systems then ask the server, and answer from a cache otherwise. */
 async function readAttributes(path: string): Promise<BigIntStats> {
   const handle = await promises.open(path, 'r');
-  return handle.stat({ bigint: true }).finally(() => handle.close());
+  return handle.stat(EXACT).finally(() => handle.close());
 }
 
 /** A process that opened a journal for writing. */

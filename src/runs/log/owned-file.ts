@@ -7,7 +7,7 @@ import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError } from '../../errors.js';
-import { fileId, lstatOf, readFromStart } from '../../platform/files.js';
+import { EXACT, fileId, lstatOf, readFromStart } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
 import { createQueue, untilAborted } from '../../platform/until-aborted.js';
@@ -36,7 +36,7 @@ export async function openOwnedFile(options: OwnedFileOptions) {
   const isNew = !(await lstatOf(path));
   const handle = await openTrusted(path, mustExist ? OPEN_EXISTING : 'a+', 0o600, uid);
   try {
-    const stats = await handle.stat({ bigint: true });
+    const stats = await handle.stat(EXACT);
     assertRegular(stats);
     await syncDirectory(dirname(path));
     return keepOwned(handle, await acquireLock(handle, fileId(stats), options), isNew, options);
@@ -143,8 +143,8 @@ function keepOwned(
 
   /** Throws if this process lost the file. `ownBytes` is what it has appended since the last check. */
   async function assertOurs(ownBytes: Uint8Array): Promise<void> {
-    const opened = await handle.stat({ bigint: true });
-    const atPath = await promises.stat(path, { bigint: true }).catch((error) => {
+    const opened = await handle.stat(EXACT);
+    const atPath = await promises.stat(path, EXACT).catch((error) => {
       const isMissing = errorCode(error) === 'ENOENT';
       throw isMissing ? new Error(`it was removed or renamed; ${RESTORE}`) : error;
     });
