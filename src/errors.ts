@@ -104,6 +104,11 @@ export class UsageError extends WfrError {
   }
 }
 
+/** Throws an error of any other class. */
+export function throwUnless<E>(error: unknown, expected: new (...args: never[]) => E): asserts error is E {
+  if (!(error instanceof expected)) throw error;
+}
+
 /** Throws UsageError with all problems, if there are any. What is false, empty or undefined is none. */
 export function throwProblems(problems: readonly (string | false | undefined)[], hint?: string): void {
   const found = problems.flatMap((problem) => problem || []);
@@ -196,7 +201,7 @@ export async function collectUsageErrors<S extends Steps>(steps: S, hint?: strin
     try {
       results[name] = (await step()) as Opened;
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
+      throwUnless(error, UsageError);
       problems.push(...error.problems);
       notes.push(...error.notes);
       where ??= error.hint;

@@ -14,7 +14,7 @@ import { usageErrorOf } from './commands/shared/usage-problem.js';
 import { helpLayout, helpWidth, shortenHelp, writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
-import type { UsageError } from './errors.js';
+import { throwUnless, type UsageError } from './errors.js';
 import { type Exit, ExitCode } from './exit-code.js';
 import { type Context, VERSION } from './platform/context.js';
 
@@ -47,7 +47,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     await program.parseAsync(args, { from: 'user' });
     return exit;
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
+    throwUnless(error, CommanderError);
     const { command = program } = error as ParseError;
     const { color } = program.opts();
     if (error.code === 'commander.help' && (command !== program || args.length === 0)) {

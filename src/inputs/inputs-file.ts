@@ -1,7 +1,7 @@
 /** The values of inputs before their files are read: those of items, and of a JSON object with `{"$document": "scan.pdf"}`. */
 
 import { isUtf8 } from 'node:buffer';
-import { InputError } from '../errors.js';
+import { InputError, throwUnless } from '../errors.js';
 import { describeDuplicate } from '../text/json/json-file.js';
 import { decodeString, parseMembers, wellFormedString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError, QUOTE } from '../text/json/scanner.js';
@@ -122,9 +122,8 @@ export function checkJson(bytes: Buffer, hint = ''): Buffer {
     while (scanner.next()) wellFormedString(scanner);
     return bytes;
   } catch (error) {
-    if (error instanceof JsonSyntaxError)
-      throw new InputError(`${error.reason} ${formatPosition(bytes, error.offset)}${hint}`);
-    throw error;
+    throwUnless(error, JsonSyntaxError);
+    throw new InputError(`${error.reason} ${formatPosition(bytes, error.offset)}${hint}`);
   }
 }
 

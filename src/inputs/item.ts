@@ -3,7 +3,7 @@
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  */
 import { join } from 'node:path';
-import { InputError } from '../errors.js';
+import { InputError, throwUnless } from '../errors.js';
 import {
   type Parameter,
   type Parameters,
@@ -110,7 +110,7 @@ export function parseItems(raws: readonly string[], parameters?: Parameters) {
         throw invalidItem(raw, `has no path after "${separator}"`);
       items.set(name, item);
     } catch (error) {
-      if (!(error instanceof InputError)) throw error;
+      throwUnless(error, InputError);
       problems.push(error.message);
       if (name) invalidNames.push(name);
     }

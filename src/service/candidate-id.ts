@@ -3,7 +3,7 @@
  * id, it may be the id of something else.
  */
 
-import { WfrError } from '../errors.js';
+import { throwUnless, WfrError } from '../errors.js';
 import { decodeStart } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { type RunEvidence, UnreadableResponseError } from './errors.js';
@@ -50,7 +50,7 @@ export async function confirmRun(
         return (await getRun(id, service, signal)).run;
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof WfrError)) throw error;
+        throwUnless(error, WfrError);
         const { code, isTemporary } = error.facts;
         const isMissing = code === 'no-such-run';
         if (error instanceof UnreadableResponseError || !(isTemporary || isMissing)) break;
@@ -94,7 +94,7 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
     }
   } catch (error) {
     // A truncated body is read up to its end.
-    if (!(error instanceof JsonSyntaxError)) throw error;
+    throwUnless(error, JsonSyntaxError);
   }
   return found.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
 }

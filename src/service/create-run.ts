@@ -1,6 +1,13 @@
 /** POST /runs: sends one trigger, and sends it again only if it cannot have been accepted. */
 
-import { type ErrorResponse, InterruptedError, NOTHING_CREATED, throwAsUnsent, WfrError } from '../errors.js';
+import {
+  type ErrorResponse,
+  InterruptedError,
+  NOTHING_CREATED,
+  throwAsUnsent,
+  throwUnless,
+  WfrError,
+} from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { onAbort } from '../platform/until-aborted.js';
 import { formatDuration, formatUtc, listFirst } from '../text/quantity.js';
@@ -197,7 +204,7 @@ export async function createRun(
     log.accepted(created.run);
     return created;
   } catch (error) {
-    if (!(error instanceof WfrError)) throw error;
+    throwUnless(error, WfrError);
     const { facts } = error;
     facts.attempts ??= requests;
     if (facts.runMayExist) {

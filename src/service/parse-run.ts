@@ -1,5 +1,6 @@
 /** Parses the body of a response as a Run. */
 
+import { throwUnless } from '../errors.js';
 import { decodeStart, listNames, pickMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { latin1 } from '../text/utf8.js';
@@ -36,8 +37,8 @@ export function parseRunJson(bytes: Uint8Array, idType?: IdType): Run | string {
   try {
     values = pickMembers(bytes, RUN_MEMBERS);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) return error.message;
-    throw error;
+    throwUnless(error, JsonSyntaxError);
+    return error.message;
   }
   if (!values) return 'a JSON value that is not an object';
   const [idJson, status, versionName, createdAt, steps, stepsCompleted, error, output] = values;

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { InputError } from '../errors.js';
+import { InputError, throwUnless } from '../errors.js';
 import { type DigestFile, openCompactor } from '../inputs/file-digests.js';
 import { FileChangedError, FileReadError } from '../inputs/file-source.js';
 import type { PathRules } from '../inputs/files.js';
@@ -101,7 +101,7 @@ export async function identifyRow(
     const isLost = error instanceof FileReadError && !error.facts.isTemporary;
     if (error instanceof FileChangedError || isLost)
       return { key: saltedDigest(salt, `changing ${digest()}`), isUnreadable: true };
-    if (!(error instanceof InputError)) throw error;
+    throwUnless(error, InputError);
     const key = written();
     return { key, written: error.isMissing ? key : undefined, isUnreadable: true };
   }

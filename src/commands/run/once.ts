@@ -2,7 +2,7 @@
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
  * decides what may be sent, as for a row of a batch.
  */
-import { NOTHING_CREATED, OUTCOME_UNKNOWN, UsageError, WfrError } from '../../errors.js';
+import { NOTHING_CREATED, OUTCOME_UNKNOWN, throwUnless, UsageError, WfrError } from '../../errors.js';
 import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { describeSystemError, OutputError } from '../../platform/system-error.js';
@@ -76,7 +76,7 @@ async function openWhenFree(
     try {
       return await openOnceFile(options);
     } catch (error) {
-      if (!(error instanceof JournalInUseError)) throw error;
+      throwUnless(error, JournalInUseError);
       onBusy(error, attempts);
     }
     await options.clock.sleep(LOCK_INTERVAL, options.signal);
