@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { factsOf } from '../../outcome/describe-error.js';
 import { buildParts, digestSource } from '../../service/body.js';
-import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
@@ -10,13 +9,17 @@ import { bufferOf } from '../../text/utf8.js';
 import type { Session } from '../shared/session.js';
 import type { RunPlan } from './plan.js';
 
-/** Prints `{method, url, headers, body}`, with header values hidden and documents replaced by size and SHA-256. */
+/**
+ * Prints `{method, url, headers, body}`, with header values hidden, the first spelling of the workflow's field that would be
+ * sent, and size and SHA-256 in place of a document's base64.
+ */
 export async function printDryRun(
   plan: RunPlan,
   { reporter, stdout, layout, interruption }: Session,
 ): Promise<void> {
   const { trigger, settings, credentials } = plan;
   const { missing } = credentials;
+  const { field, workflowId, inputs } = trigger;
   if (missing)
     reporter.warn(`${factsOf(missing).text}; without --dry-run, this command would exit with code 4`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
@@ -29,25 +32,12 @@ export async function printDryRun(
       authorization: credentials.source && 'Bearer (hidden)',
     },
   };
-  const text = await requestText(head, trigger, interruption.signal);
-  await stdout.write(formatJson(Buffer.from(text), layout.jsonColors));
-}
-
-/**
- * Returns the request as JSON, with the first spelling of the workflow's field that would be sent, and size and digest in
- * place of a document's base64.
- */
-async function requestText(
-  head: object,
-  { field, workflowId, inputs }: Trigger,
-  signal: AbortSignal,
-): Promise<string> {
   const [first] = variantsOf(field);
   let text = `${JSON.stringify(head).slice(0, -1)},"body":`;
   for (const part of buildParts({ fields: fieldsFor(first, workflowId), inputs }))
     text +=
       part instanceof Uint8Array
         ? bufferOf(part).toString()
-        : `(${part.size} bytes, SHA-256 ${await digestSource(part, createHash('sha256'), signal)})`;
-  return `${text}}}}`;
+        : `(${part.size} bytes, SHA-256 ${await digestSource(part, createHash('sha256'), interruption.signal)})`;
+  await stdout.write(formatJson(Buffer.from(`${text}}}}`), layout.jsonColors));
 }
