@@ -70,19 +70,20 @@ export function transition<Known extends { state: RowState }>(
       return { now: become('unknown'), before, settled };
     case 'accepted':
       return { now: become('running') };
-    case 'refused':
-      return { now: before ?? become(stateOfRefusal(event)), before, settled };
+    case 'refused': {
+      const refusal = stateOfError({ code: event.code });
+      // A signal or the end of the batch may have kept a row from being sent, which is no failure of its own.
+      return {
+        now: before ?? become(refusal in ROW_STATES ? (refusal as RowState) : 'waiting'),
+        before,
+        settled,
+      };
+    }
     case 'lost':
       return { now: become('lost') };
     case 'ended':
       return { now: become(endOf(event.run.status) ?? 'failed') };
   }
-}
-
-/** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */
-function stateOfRefusal({ code }: RecordedError): RowState {
-  const state = stateOfError({ code });
-  return state in ROW_STATES ? (state as RowState) : 'waiting';
 }
 
 /** What is known of a row at a time. */
