@@ -26,7 +26,9 @@ const MAX_MEMBERS = 1_000;
 
 /** Returns what an unusable response says about the run. */
 export function collectEvidence({ headers, body }: ReceivedResponse, url: URL): RunEvidence {
-  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(isCandidate);
+  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(
+    (id) => isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id),
+  );
   return {
     ids: [...new Set(ids)].slice(0, MAX_CANDIDATES),
     location: readLocation(headers.location, url).location,
@@ -60,23 +62,19 @@ export async function confirmRun(
   return undefined;
 }
 
-function isCandidate(id: string | undefined): id is string {
-  return id !== undefined && isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id);
-}
-
-/** Returns the segment after the last `/runs/` in the Location. */
-function findIdInLocation(location = ''): string | undefined {
+/** Returns the segment after the last `/runs/` in the Location; empty if there is none. */
+function findIdInLocation(location = ''): string {
   const [, encoded = ''] = /^[^?#]*\/runs\/([^/?#]+)\/?(?:[?#]|$)/.exec(location) ?? [];
   try {
     return decodeURIComponent(encoded);
   } catch {
-    return undefined;
+    return '';
   }
 }
 
 /** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
-function findIdsInBody(body: Uint8Array): (string | undefined)[] {
-  const found: { rank: number; id: string | undefined }[] = [];
+function findIdsInBody(body: Uint8Array): string[] {
+  const found: { rank: number; id: string }[] = [];
   const scanner = new JsonScanner(body, 2);
   /** The names that lead to the current value, by their levels. */
   const names: string[] = [];
@@ -90,7 +88,7 @@ function findIdsInBody(body: Uint8Array): (string | undefined)[] {
       if (rank < 0 || !isOfRun) continue;
       // Truncation may have removed digits of a number.
       if (token === 'number' && end === body.length) continue;
-      found.push({ rank: rank + depth * ID_NAMES.length, id: parseId(scanner.text) });
+      found.push({ rank: rank + depth * ID_NAMES.length, id: parseId(scanner.text) ?? '' });
     }
   } catch (error) {
     // A truncated body is read up to its end.
