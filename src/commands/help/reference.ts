@@ -1,5 +1,5 @@
 /** `wfr help --json`: everything that a program can use of wfr, read from the definitions of the commands. */
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/context.js';
 import { choicesOf, commandPath } from '../shared/flags.js';
@@ -42,14 +42,12 @@ export function describeCommand(command: Command) {
     name: commandPath(command),
     summary: command.summary(),
     description: command.description(),
-    arguments: command.registeredArguments.map(describeArgument),
+    arguments: command.registeredArguments.map((argument) => {
+      const { description, required, variadic: repeatable } = argument;
+      return { name: argument.name(), description, required, repeatable, choices: choicesOf(description) };
+    }),
     flags: flagsOf(command),
   };
-}
-
-function describeArgument(argument: Argument) {
-  const { description, required, variadic: repeatable } = argument;
-  return { name: argument.name(), description, required, repeatable, choices: choicesOf(description) };
 }
 
 function flagsOf(command: Command) {
