@@ -102,34 +102,26 @@ export async function execute(
   ].filter(Boolean);
   // Otherwise, the examples seem to be broken.
   const notice = forced.length === 0 ? '' : `Forced: ${forced.join('; ')}.\n`;
-  const announce = (end: string) =>
-    writeLines(`${notice}Sandbox at ${bold(service.baseUrl)} until ${end}`, context);
+  /** Where the sandbox is, before what ends it. */
+  const intro = `${notice}Sandbox at ${bold(service.baseUrl)} until `;
   const shown = described.slice(0, MAX_EXAMPLES).join('\n');
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
   const examples = `${shown}${more}\n`;
   try {
     return program === undefined
-      ? await serve(settings, examples, announce, context)
-      : await runCommand(program, args, settings, examples, announce, context);
+      ? await serve(settings, intro, examples, context)
+      : await runCommand(program, args, settings, intro, examples, context);
   } finally {
     await service.stop();
   }
 }
 
-/** Prints where the sandbox is, and what ends it. */
-type Announce = (end: string) => Promise<void>;
-
-async function serve(
-  settings: Settings,
-  examples: string,
-  announce: Announce,
-  context: Context,
-): Promise<Exit> {
+async function serve(settings: Settings, intro: string, examples: string, context: Context): Promise<Exit> {
   let release = () => {};
   const ended = new Promise<Exit>((resolve) => {
     release = context.onSignal(resolve);
   });
-  await announce('Ctrl-C.');
+  await writeLines(`${intro}Ctrl-C.`, context);
   await context.stderr.write('\nSettings for another shell:\n');
   await context.stdout.write(formatAssignments(settings, context));
   await context.stderr.write(`\nTo try it there:\n\n${examples}`);
@@ -145,13 +137,13 @@ async function runCommand(
   program: string,
   args: readonly string[],
   settings: Settings,
+  intro: string,
   examples: string,
-  announce: Announce,
   context: Context,
 ): Promise<Exit> {
   const isShown = context.stderr.isTerminal && isShell(program, args);
   if (isShown) {
-    await announce('this shell exits. To try it:');
+    await writeLines(`${intro}this shell exits. To try it:`, context);
     await context.stderr.write(`\n${examples}`);
   }
   const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
