@@ -6,10 +6,10 @@ import type { Facts } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { factsOf, isRejection } from '../outcome/describe-error.js';
 import type { Clock } from '../platform/context.js';
+import { type AwakeTime, startAwakeTime } from '../service/awake-time.js';
 import { NetworkError, NotTriggeredError, type PollFailure, RESEND_503_HINT } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
 import { backoff } from '../service/retry.js';
-import { type AwakeTime, startAwakeTime } from '../service/time-limits.js';
 import { formatDuration } from '../text/quantity.js';
 import { createRateLimiter, isTooBusy } from './rate-limiter.js';
 

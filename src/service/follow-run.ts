@@ -2,13 +2,14 @@
 import { WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { formatDuration } from '../text/quantity.js';
+import { startAwakeTime } from './awake-time.js';
 import { NetworkError, type PollFailure, UnreadableResponseError, unreachableRun } from './errors.js';
 import type { RunResponse } from './get-run.js';
 import { HttpError } from './http-error.js';
 import { NO_ROOM, type ResponsePlace } from './response-memory.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
-import { startAwakeTime, startDeadline } from './time-limits.js';
+import { startDeadline } from './time-limits.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
