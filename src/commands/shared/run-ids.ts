@@ -19,32 +19,29 @@ import { OUTPUT_FORMATS, parseFormat, parseGet, type ShowFlags } from './output-
 import type { Session } from './session.js';
 import { sessionSteps } from './session-steps.js';
 
-/** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
-function parseRunIds(raw: readonly string[]): string[] {
-  const problems = raw
-    .filter((id) => !isUsableId(id))
-    .map((id) => `${JSON.stringify(id)} is not a run id; use the id that wfr run printed`);
-  throwProblems(problems);
-  return [...new Set(raw)];
-}
-
 /** Validates what status and watch have in common, and finds the runs in the history. Throws UsageError with every problem. */
 export async function planRuns<Flags extends ShowFlags>(
   rawIds: readonly string[],
   sources: ServiceSources & { flags: Flags },
 ) {
   const { flags, profile, context } = sources;
-  const severalRuns = new Set(rawIds).size > 1;
+  const distinct = [...new Set(rawIds)];
+  const severalRuns = distinct.length > 1;
   // Of several runs, the JSON of each is a line, too, printed when it has ended.
   const hasLines = severalRuns && (flags.json || flags.output === 'json');
   const plan = await collectUsageErrors({
-    ids: () => parseRunIds(rawIds),
+    ids: () =>
+      throwProblems(
+        rawIds.map(
+          (id) => !isUsableId(id) && `${JSON.stringify(id)} is not a run id; use the id that wfr run printed`,
+        ),
+      ),
     format: () => parseFormat(flags, OUTPUT_FORMATS),
     pointer: () => parseGet(flags, severalRuns),
     ...sessionSteps({ ...sources, flags: hasLines ? { ...flags, output: 'jsonl' } : flags }),
   });
   const history = openHistory(context);
-  const { ids, warnings } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
+  const { ids, warnings } = await resolvePastRuns(distinct, plan.settings.baseUrl, history, profile);
   return { ...plan, flags, ids, severalRuns: ids.length > 1, history, warnings };
 }
 
