@@ -300,7 +300,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const flag = source ? shellCommand(['--rows', source]) : '--rows <table>';
       if (unlisted > 0 && format !== 'id')
         warnings.push(
-          `not listed${source === '' ? '' : ` without ${flag}`}: ${pluralize(unlisted, 'row')} never sent`,
+          `not listed${source === '' ? '' : ` without ${flag}`}: ${pluralize(unlisted, 'waiting row')}`,
         );
       if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)

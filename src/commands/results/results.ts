@@ -103,7 +103,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           .slice(0, MAX_LISTED);
       const { saveDocuments } = flags;
       const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath, saveDocuments }) : [];
-      const shown = isShown && !report && !saveOutputs ? [...names, ...flagsOfRows] : [];
+      const shown = isShown && !saveOutputs ? [...names, ...flagsOfRows] : [];
       const list = hasRows ? undefined : source ? ['--rows', source] : ['--get', ''];
       const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary) => {

@@ -139,7 +139,7 @@ describe('results --get', () => {
       const { stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, ...args);
       return /warning: .*/.exec(stderr)?.[0];
     };
-    const expected = 'warning: not listed without --rows <table>: 2 rows never sent';
+    const expected = 'warning: not listed without --rows <table>: 2 waiting rows';
     for (const args of [
       ['--get', '/a'],
       ['-o', 'csv'],
