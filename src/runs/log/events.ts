@@ -137,7 +137,7 @@ type EventOf<Events> = { [Name in keyof Events]: { event: Name } & Valid<Events[
 
 /** In those without a label, it is undefined. */
 export type RowEvent = EventOf<typeof ROW_EVENTS> & { label?: string | undefined };
-export type FileEvent = EventOf<typeof FILE_EVENTS>;
+type FileEvent = EventOf<typeof FILE_EVENTS>;
 export type Event = RowEvent | FileEvent;
 export type RecordedError = Valid<typeof ERROR>;
 export type Header = Valid<typeof FILE_EVENTS.batch>;
