@@ -99,10 +99,7 @@ export async function runCommand(
   let session: Session | undefined;
   const openSession = async (opened: SessionPlan) => {
     plan = opened;
-    const { credentials, subjects, isDry } = opened;
-    if (!isDry) await requireToken(credentials, interruption.signal);
-    keepOwnWords(flags, subjects, context);
-    session = await open(opened, flags.color, interruption, context);
+    session = await open(opened, flags, interruption, context);
     return session;
   };
   const run = async () => {
@@ -145,15 +142,17 @@ export async function runCommand(
   }
 }
 
-/** Opens a session, and loads the HTTP client, which is imported nowhere else. `color` is the value of --color. */
+/** Opens a session as CommandResources says, and loads the HTTP client, which is imported nowhere else. */
 async function open(
   plan: SessionPlan,
-  color: string | undefined,
+  flags: PresentationFlags,
   interruption: Interruption,
   context: Context,
 ): Promise<Session> {
-  const { settings, credentials, presentation, history = openHistory(context) } = plan;
+  const { settings, credentials, presentation, subjects, isDry, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
+  if (!isDry) await requireToken(credentials, interruption.signal);
+  keepOwnWords(flags, subjects, context);
   const reporter = await openReporter(presentation, context);
   for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
     reporter.warn(warning);
@@ -167,7 +166,7 @@ async function open(
   const openPlace = createResponseMemory();
   const service = { baseUrl, transport, credentials, headers, clock, limits, events, openPlace };
   const stdout = openStdoutQueue(context, interruption);
-  const layout = await openLayout(color, context);
+  const layout = await openLayout(flags.color, context);
   return { context, interruption, reporter, service, stdout, layout, history };
 }
 
