@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
-import { WfrError } from '../errors.js';
+import { throwUnless, WfrError } from '../errors.js';
 import { type Clock, type Limits, VERSION } from '../platform/context.js';
 import { errorCode, systemError } from '../platform/system-error.js';
 import type { BodyHooks, TriggerBody } from './body.js';
@@ -77,7 +77,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
       return await reader.response();
     } catch (error) {
       const failure = toNetworkError(error, host, fallback());
-      if (!(failure instanceof NetworkError)) throw failure;
+      throwUnless(failure, NetworkError);
       const decoded = await reader.decodedReceived();
       const received = decoded ?? connection.head?.received();
       if (received) {
