@@ -18,31 +18,29 @@ export type Interruption = ReturnType<typeof listenForSignals>;
 export function listenForSignals({ onSignal, clock }: Pick<Context, 'onSignal' | 'clock'>) {
   const first = new AbortController();
   const second = new AbortController();
-  /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
-  const final = new AbortController();
   const impatient = new AbortController();
   const overdue = new AbortController();
   let stopTimer = () => {};
   // Every watched run adds listeners.
-  setMaxListeners(0, first.signal, second.signal, final.signal, impatient.signal);
+  setMaxListeners(0, first.signal, second.signal, impatient.signal);
 
   const stopListening = onSignal((name) => {
-    const isSecond = first.signal.aborted;
-    const error = isSecond ? first.signal.reason : new InterruptedError(name);
-    if (isSecond && !second.signal.aborted)
+    const { aborted, reason } = first.signal;
+    if (!aborted) return first.abort(new InterruptedError(name));
+    if (!second.signal.aborted)
       stopTimer = clock.after(MAX_DISK_WAIT, () => {
-        impatient.abort(error);
-        stopTimer = clock.after(MAX_ENDING, () => overdue.abort(error));
+        impatient.abort(reason);
+        stopTimer = clock.after(MAX_ENDING, () => overdue.abort(reason));
       });
-    // Listeners of the first signal also check `final`, so it aborts first.
-    if (isSecond || name !== 'SIGINT') final.abort(error);
-    if (isSecond) second.abort(error);
-    first.abort(error);
+    second.abort(reason);
   });
 
-  /** Settles like the promise, or rejects with the InterruptedError of the next signal: the first one, then the final one. */
+  /**
+   * Settles like the promise, or rejects with the InterruptedError of the first signal; after Ctrl-C, with that of the second one:
+   * only then may a slow reader of stdout delay the exit.
+   */
   const raceWithSignal = <T>(promise: Promise<T>): Promise<T> =>
-    untilAborted(promise, first.signal.aborted ? final.signal : first.signal);
+    untilAborted(promise, first.signal.reason?.signal === 'SIGINT' ? second.signal : first.signal);
 
   return {
     /** Aborts with an InterruptedError on the first signal. */
