@@ -1,7 +1,7 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
 
 import { setMaxListeners } from 'node:events';
-import { InterruptedError, UsageError } from '../../errors.js';
+import { InterruptedError, throwUnless, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -91,7 +91,7 @@ export function createBatchRun(tools: BatchTools) {
         return fail(error);
       }
       // A signal ends the reading of the table.
-      if (!(error instanceof InterruptedError)) throw error;
+      throwUnless(error, InterruptedError);
     }
     log.record(recorded.summaryOf(runner.counts.unsent));
     // What a command that does not come to its end has found does not count. An empty table may be a mistake.

@@ -1,6 +1,6 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 import type { Command } from 'commander';
-import { BatchFileError, UsageError } from '../../errors.js';
+import { BatchFileError, throwUnless, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -73,7 +73,7 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
     try {
       await (await resolveRow(row, plan, context)).close();
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
+      throwUnless(error, UsageError);
       invalid++;
       for (const note of error.notes) notes.add(note);
       for (const problem of error.problems) {
