@@ -108,6 +108,27 @@ describe('a signal before rows are sent', () => {
     },
   );
 
+  test.each(SIGNALS)(
+    'results: one %s ends the wait for a table on standard input (fault 109)',
+    async (signal, code) => {
+      const events = ['{"event":"batch","format":3,"workflow":"w","baseUrl":"http://a/","shard":"1/1"}', ''];
+      const cwd = folderWith({ 'out.jsonl': events.join('\n') });
+      let isRead = false;
+      let raised = 0;
+      const stdin = new Readable({
+        read() {
+          isRead = true;
+        },
+      });
+      const isReady = () => isRead && raised++ === 0;
+      const args = ['results', 'out.jsonl', '--rows', '-'];
+      expect(await interrupt(signal, args, { stdin, cwd }, isReady)).toMatchObject({
+        exitCode: code,
+        stderr: 'wfr: interrupted\n',
+      });
+    },
+  );
+
   test.each(SIGNALS)('batch: %s ends --check of a long table at once (fault 109)', async (signal, code) => {
     let isRead = false;
     const stdin = Readable.from(

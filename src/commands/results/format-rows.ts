@@ -211,7 +211,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
       },
       ...valueNames.map((header, index) => {
-        if (get) return { header, isKept: true };
+        // What was asked for has half of the window.
+        if (get) return { header, isKept: true, least: page.width / 2 / get.length };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
         return { header, isKept: index === 0, rank: isRepeated(index) ? 3 : 2 };

@@ -86,7 +86,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const { command, source } = await findBatch(files, all, context);
     const { signal } = interruption;
     const file =
-      tablePath === undefined || problems.length > 0 ? undefined : await openRows(tablePath, context, signal);
+      tablePath === undefined || problems.length > 0
+        ? undefined
+        : await interruption.raceToOpen(openRows(tablePath, context, signal));
     try {
       const paths = { base: context.cwd, within: undefined };
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
@@ -178,28 +180,27 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
  * Returns what the history has of the batch of the only file: the command that continues it, with more flags, and the path of
  * its table, which is empty for a folder. Each is undefined if it is not known.
  */
-async function findBatch(
-  files: readonly ResultsFile[],
-  { header, isLimited }: JoinedFiles,
-  context: Context,
-) {
+async function findBatch(files: readonly ResultsFile[], { header }: JoinedFiles, context: Context) {
   const batch = (await openHistory(context).readSoon()).find(
     // The command knows the file by its path, and would trigger all runs again without it.
     ({ id, results }) =>
       files.every(({ path }) => path === results) && id.replaceAll('-', '') === header?.rowSalt,
   );
-  // Rows that --limit has left wait for a command without it.
-  const left = isLimited ? / --limit \d+(?= -- |$)/ : '';
   // The results are shown whatever the config file has.
   const profile = await chooseProfile({}, context).catch(() => undefined);
   const current = currentBaseUrl({ flags: {}, profile, context });
   const { label = '' } = batch ?? {};
   const table = (await isFile(label)) ? shownPath(label, context.cwd) : undefined;
   return {
-    command: batch && continuation({ ...batch, command: batch.command?.replace(left, '') }, current, context),
+    // As wfr batch has it: --limit was of the rows that were sent.
+    command:
+      batch && continuation({ ...batch, command: batch.command?.replace(LIMIT, '') }, current, context),
     source: label.endsWith('*') ? '' : table,
   };
 }
+
+/** Matches the flag in a recorded command, which has it last. */
+const LIMIT = / --limit \d+(?= -- |$)/;
 
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
 function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {

@@ -531,7 +531,9 @@ describe('batch: shards', () => {
       cwd,
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(joined.stdout).toMatch(/^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\n$/);
+    expect(joined.stdout).toMatch(
+      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\nTo list the outputs: /,
+    );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });

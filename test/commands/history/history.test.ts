@@ -206,6 +206,11 @@ describe('history: recording and listing runs', () => {
     const limited = (await wfr('results', b ?? '')).stdout;
     expect(limited).toContain('To send the waiting rows: wfr batch ');
     expect(limited).not.toContain('--limit');
+    await batch('--results', 'd.jsonl', '--limit', '1');
+    await batch('--results', 'd.jsonl', '--limit', '1');
+    const all = (await wfr('results', 'd.jsonl')).stdout;
+    expect(all).toMatch(/^Once failed rows are corrected: wfr batch .* d\.jsonl --send-changed$/m);
+    expect(all).not.toContain('--limit');
     rmSync(join(cwd, 'c.jsonl'));
     expect(await continued()).toEqual(['b.jsonl', a]);
     rmSync(join(cwd, 'b.jsonl'));
