@@ -11,6 +11,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { SignalName } from '../exit-code.js';
 import { createSecretMask, type SecretMask } from '../text/secret-mask.js';
+import { wrapLines } from '../text/wrap.js';
 import {
   type ExecOptions,
   type ExecResult,
@@ -264,6 +265,8 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
   return {
     stream,
     mask,
+    /** Returns lines as they fit on the terminal: a secret of several words that is wrapped could not be masked later. */
+    wrap: (lines: readonly string[]) => wrapLines(lines.map(mask), stream.columns ?? 0),
     /** Whether its reader is gone or writing failed, so that further output is discarded. */
     get isClosed() {
       return isClosed;

@@ -8,7 +8,6 @@ import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration, formatIso, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import { wrapLines } from '../text/wrap.js';
 import { errorText } from './errors/print-error.js';
 import {
   createStyle,
@@ -57,14 +56,9 @@ export async function openReporter(
     if (!quiet) notice(line);
   }
 
-  /** A secret of several words that is wrapped could not be masked later. */
-  function wrapped(lines: readonly string[]): string[] {
-    return wrapLines(lines.map(stderr.mask), stderr.columns);
-  }
-
   /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
   function block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
-    const text = wrapped(lines).join('\n');
+    const text = stderr.wrap(lines).join('\n');
     notice(text.replace(word, () => paint(word)));
   }
 
@@ -81,7 +75,7 @@ export async function openReporter(
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   function progress(line: string): void {
-    const lines = live ? wrapped([line]) : [withTimestamp(line)];
+    const lines = live ? stderr.wrap([line]) : [withTimestamp(line)];
     info(style.dim(lines.join('\n')));
   }
 

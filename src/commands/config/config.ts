@@ -77,7 +77,7 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   }
   const { problems } = parseJsonFile(read.bytes, location.path, checkConfig);
   if (problems.length > 0) {
-    const lines = wrapLines(problems.map(sanitize), context.stdout.columns);
+    const lines = context.stdout.wrap(problems.map(sanitize));
     await context.stdout.write(`${lines.join('\n')}\n`);
     await context.stderr.write(`${pluralize(problems.length, 'problem')}\n`);
     return ExitCode.usage;

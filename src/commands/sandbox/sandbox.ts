@@ -24,7 +24,6 @@ import { parseJsonFile } from '../../text/json/json-file.js';
 import { formatDuration, formatIso } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
-import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Paint, PLAIN, stepLines } from '../../view/presentation.js';
 import { parseNumber } from '../shared/output-flags.js';
 
@@ -180,7 +179,7 @@ function isWfr(program: string, [script = '']: readonly string[]): boolean {
 }
 
 function writeLines(text: string, { stderr }: Context): Promise<void> {
-  const lines = wrapLines(text.split('\n'), stderr.columns);
+  const lines = stderr.wrap(text.split('\n'));
   return stderr.write(`${lines.join('\n')}\n`);
 }
 

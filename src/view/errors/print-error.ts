@@ -6,13 +6,13 @@ import { ERROR_LABEL, factsOf, formatError } from '../../outcome/describe-error.
 import { describeError, errorLine, maskErrorData } from '../../outcome/error-data.js';
 import { exitOfError } from '../../outcome/outcome.js';
 import type { Context, Output } from '../../platform/context.js';
-import { wrapLines } from '../../text/wrap.js';
 import { openStyle, type Style } from '../presentation.js';
 
 /** Returns an error as text, an internal one with its stack, wrapped to a terminal. A command at the end of a line is bold. */
-export function errorText(facts: Facts, style: Style, { columns, mask }: Output): string {
-  const text = wrapLines(formatError(facts).map(mask), facts.stack ? 0 : columns).join('\n');
-  return text
+export function errorText(facts: Facts, style: Style, { mask, wrap }: Output): string {
+  const lines = formatError(facts);
+  return (facts.stack ? lines.map(mask) : wrap(lines))
+    .join('\n')
     .replace(ERROR_LABEL, () => style.error(ERROR_LABEL))
     .replace(/^( .*: )(wfr .*)$/gm, (_line, start, command) => start + style.bold(command));
 }
