@@ -1,7 +1,6 @@
 /** Reads and parses the request headers that a user adds with --header and --header-file. */
-import { throwProblems, UsageError } from '../errors.js';
+import { throwProblems } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { readSettingFile, type ServiceSources } from './resolve-setting.js';
 
@@ -9,22 +8,7 @@ import { readSettingFile, type ServiceSources } from './resolve-setting.js';
 const OWN_HEADER =
   /^(accept(-encoding)?|(proxy-)?authorization|connection|content-(length|type)|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/;
 
-/** A key for which the service returns the run of an earlier request (draft-ietf-httpapi-idempotency-key-header). */
-const IDEMPOTENCY_KEY = 'idempotency-key';
-
 type Headers = Readonly<Record<string, string>>;
-
-/**
- * Throws UsageError for an Idempotency-Key that several bodies would have: the rows of a batch, whose `field` is undefined,
- * or the spellings of the workflow's field.
- */
-export function assertOneBody(headers: Headers, field?: WorkflowIdFieldChoice): void {
-  if (!(IDEMPOTENCY_KEY in headers) || (field && field !== 'auto')) return;
-  const problem = field
-    ? 'requires --workflow-id-field: with auto, one key may have two bodies'
-    : 'cannot be used in a batch: all rows would have the same key';
-  throw new UsageError(`the header Idempotency-Key ${problem}`);
-}
 
 /**
  * Returns the headers of --header-file or the profile's headerFile, and those of --header, which override them, by

@@ -15,6 +15,19 @@ export function resolveTriggerSettings(sources: ServiceSources) {
   };
 }
 
+/**
+ * Throws UsageError for an Idempotency-Key that several bodies would have: the rows of a batch, whose `field` is undefined,
+ * or the spellings of the workflow's field.
+ */
+export function assertOneBody(headers: object, field?: WorkflowIdFieldChoice): void {
+  // For a key, the service returns the run of an earlier request (draft-ietf-httpapi-idempotency-key-header).
+  if (!('idempotency-key' in headers) || (field && field !== 'auto')) return;
+  const problem = field
+    ? 'requires --workflow-id-field: with auto, one key may have two bodies'
+    : 'cannot be used in a batch: all rows would have the same key';
+  throw new UsageError(`the header Idempotency-Key ${problem}`);
+}
+
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Returns the workflows that a profile names; `parameters` is undefined if it does not declare them. */

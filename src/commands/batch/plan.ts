@@ -1,10 +1,10 @@
 /** Validates the command line of a batch, before anything is sent. */
 
 import { join } from 'node:path';
-import { assertOneBody } from '../../config/headers.js';
 import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import {
+  assertOneBody,
   findDeclaredWorkflow,
   resolveTriggerSettings,
   resolveWorkflowId,

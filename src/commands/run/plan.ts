@@ -1,9 +1,13 @@
 /** The plan of `wfr run`: everything it needs, and what --once decides, validated before anything is sent. */
 import { basename } from 'node:path';
-import { assertOneBody } from '../../config/headers.js';
 import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
-import { findDeclaredWorkflow, resolveTriggerSettings, resolveWorkflowId } from '../../config/workflow.js';
+import {
+  assertOneBody,
+  findDeclaredWorkflow,
+  resolveTriggerSettings,
+  resolveWorkflowId,
+} from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
