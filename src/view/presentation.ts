@@ -1,6 +1,6 @@
 /** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
 import { unknownName } from '../errors.js';
-import { WORDS } from '../outcome/outcome.js';
+import { type Tone, WORDS } from '../outcome/outcome.js';
 import type { Context, Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
 import { wrapLines } from '../text/wrap.js';
@@ -116,24 +116,26 @@ export async function openLayout(
 
 export type Paint = (text: string) => string;
 
-export type Style = Readonly<Record<'success' | 'error' | 'warning' | 'dim' | 'bold', Paint>>;
+/** The colors of tones, and two ways to show a text that has none. */
+export type Style = Readonly<Record<Tone | 'dim' | 'bold', Paint>>;
 
 const plain: Paint = (text) => text;
 
 /** No colors. */
-export const PLAIN: Style = { success: plain, error: plain, warning: plain, dim: plain, bold: plain };
+export const PLAIN: Style = { good: plain, bad: plain, doubt: plain, open: plain, dim: plain, bold: plain };
 
 /** Returns the style of an output; chalk is loaded only for colors. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return PLAIN;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
-  return { success: chalk.green, error: chalk.red, warning: chalk.yellow, dim: chalk.dim, bold: chalk.bold };
+  const { green: good, red: bad, yellow: doubt, dim, bold } = chalk;
+  return { good, bad, doubt, open: plain, dim, bold };
 }
 
 /** Returns the color of the word for a state. */
-export function wordPaint(word: string, { success, error, warning }: Style): Paint {
-  return { good: success, bad: error, doubt: warning, open: plain }[WORDS.get(word) ?? 'doubt'];
+export function wordPaint(word: string, style: Style): Paint {
+  return style[WORDS.get(word) ?? 'doubt'];
 }
 
 /** The colors of jq 1.7. They are sequences, as a string of any length is colored without holding it. */
@@ -148,7 +150,7 @@ const JSON_COLORS: JsonColors = {
 /** Returns how a status is colored: green and red for the two ends, dim before a run begins, yellow for any other. */
 export function statusPaint(status: string | undefined, style: Style): Paint {
   if (status === undefined || status === 'PENDING') return style.dim;
-  return status === 'RUNNING' ? style.warning : wordPaint(status.toLowerCase(), style);
+  return status === 'RUNNING' ? style.doubt : wordPaint(status.toLowerCase(), style);
 }
 
 /** What to do next, and the command for it, if there is one. */

@@ -1,6 +1,7 @@
 /** Messages on stderr, also of the service layer: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
 
 import type { Facts, WfrError } from '../errors.js';
+import type { Tone } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
 import type { NetworkError } from '../service/errors.js';
 import { HttpError } from '../service/http-error.js';
@@ -9,14 +10,7 @@ import type { ServiceEvents } from '../service/service.js';
 import { formatDuration, formatIso, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { errorText } from './errors/print-error.js';
-import {
-  createStyle,
-  type NextStep,
-  type Paint,
-  PLAIN,
-  type Presentation,
-  stepLines,
-} from './presentation.js';
+import { createStyle, type NextStep, PLAIN, type Presentation, stepLines } from './presentation.js';
 import type { Progress } from './progress/painter.js';
 import type { BatchCounts, BatchProgress, ProgressTools, RunsProgress } from './progress/progress.js';
 import type { ListedRun } from './table.js';
@@ -56,15 +50,15 @@ export async function openReporter(
     if (!quiet) notice(line);
   }
 
-  /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
-  function block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
+  /** Prints lines, even with --quiet, wrapped on a terminal; the first occurrence of `word` has the color of a tone. */
+  function block(lines: readonly string[], word = '', tone: Tone = 'open'): void {
     const text = stderr.wrap(lines).join('\n');
-    notice(text.replace(word, () => paint(word)));
+    notice(text.replace(word, () => style[tone](word)));
   }
 
   /** Prints a warning. */
   function warn(text: string): void {
-    block([`wfr: warning: ${sanitize(text)}`], 'warning:', style.warning);
+    block([`wfr: warning: ${sanitize(text)}`], 'warning:', 'doubt');
   }
 
   function isNew(text: string): boolean {
@@ -195,7 +189,7 @@ export async function openReporter(
       if (quiet) return;
       const files = listFirst(paths.map(sanitize), MAX_PATHS);
       const none = `0 documents: the output of run ${sanitize(id)} has none`;
-      block([`Saved ${files || none}`], 'Saved', style.success);
+      block([`Saved ${files || none}`], 'Saved', 'good');
     },
 
     /** Shows the progress of one run, or of several that exist, until stopProgress(). */

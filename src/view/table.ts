@@ -183,7 +183,7 @@ export function layOutRuns(
         const status = !one.run && !one.isDone ? 'waiting' : statusOrReason(one);
         return isNarrow ? `${status} ${steps(one)}`.trim() : status;
       },
-      paint: ({ run, error }) => (error ? style.warning : statusPaint(run?.status, style)),
+      paint: ({ run, error }) => (error ? style.doubt : statusPaint(run?.status, style)),
     },
     { header: 'STEPS', text: (one) => (isNarrow ? '' : steps(one)) },
     {

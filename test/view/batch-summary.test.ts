@@ -4,7 +4,7 @@ import { formatBatchSummary } from '../../src/view/batch-summary.js';
 import { PLAIN } from '../../src/view/presentation.js';
 
 test('closing block: its lines fit the window, and a command stays whole', () => {
-  const style = { ...PLAIN, error: (text: string) => `<${text}>` };
+  const style = { ...PLAIN, bad: (text: string) => `<${text}>` };
   const summary = {
     counts: [['failed', 3]] as const,
     reasons: [
@@ -17,7 +17,7 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
     notes: [],
     next: [{ text: 'To continue', command: 'wfr batch w --rows mixed.csv --retry-failed' }],
   };
-  expect(formatBatchSummary(summary, { ...style, bold: style.error }, 40)).toEqual([
+  expect(formatBatchSummary(summary, { ...style, bold: style.bad }, 40)).toEqual([
     '3 rows: <3 failed>',
     '  <3 failed>: no',
     '    mixed.csv:18 (Customer 17),',

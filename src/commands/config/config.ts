@@ -44,7 +44,6 @@ import {
   decidePresentation,
   type Layout,
   openLayout,
-  type Paint,
   type PresentationFlags,
   type Style,
 } from '../../view/presentation.js';
@@ -180,7 +179,7 @@ function isUnset({ values, whyUnset, isProblem }: EffectiveSetting): boolean {
 }
 
 /** Returns the row of a setting, and those of what it overrides; none where there is nothing to say but its name. */
-function toRows(setting: EffectiveSetting, path: string, { error, dim }: Style) {
+function toRows(setting: EffectiveSetting, path: string, { bad, dim, open }: Style) {
   if (isUnset(setting)) return [];
   const { name, label, values, whyUnset = 'required', isProblem } = setting;
   const shown = values.length > 0 ? values : [{ value: 'not set', source: whyUnset }];
@@ -188,7 +187,7 @@ function toRows(setting: EffectiveSetting, path: string, { error, dim }: Style) 
     const [place, line] = source.split(` in ${path}:`);
     const isDefault = source === 'default';
     const group: RowGroup = label !== undefined ? 'workflow' : isDefault ? 'default' : 'chosen';
-    const paint: Paint = isDefault || index > 0 ? dim : isProblem ? error : (text) => text;
+    const paint = isDefault || index > 0 ? dim : isProblem ? bad : open;
     return {
       group,
       name: index === 0 ? sanitize(label ?? name) : '  overrides',

@@ -80,7 +80,7 @@ export async function execute(
     const time = formatIso(clock.now()).slice(11, 19);
     const text = sanitizeLines(line)
       .join('\n  ')
-      .replace(/^[45]\d\d|FAILED$/m, (status) => style.error(status));
+      .replace(/^[45]\d\d|FAILED$/m, (status) => style.bad(status));
     void writeLines(`${time}Z ${text}`, context);
   };
   const served = { ...options, dropAnswer, token, clock, log: program === undefined ? log : undefined };

@@ -99,7 +99,7 @@ export function printOutcome(
     if (!isListed) printEnded(run, durationMs, reporter);
   } else if (!run || !isListed) {
     const text = sanitize(stillText(run, watchedMs, severalRuns ? `run ${id}` : 'the run'));
-    reporter.block([`${text.replace('still', 'Still')}.`], statusText(run), reporter.style.warning);
+    reporter.block([`${text.replace('still', 'Still')}.`], statusText(run), 'doubt');
   }
   if (severalRuns) return;
   if (canResume(outcome)) {
@@ -142,13 +142,12 @@ export function printRunSteps(
 function printEnded(run: Run, durationMs: number | undefined, reporter: Reporter): void {
   const time = durationMs === undefined ? '' : ` in ${formatElapsed(durationMs)}`;
   const facts = (stepsText(run) + time).trim();
-  const { quiet, style } = reporter;
   if (isFinished(run)) {
-    if (!quiet) reporter.block([`Finished: ${facts}`], 'Finished', style.success);
+    if (!reporter.quiet) reporter.block([`Finished: ${facts}`], 'Finished', 'good');
     return;
   }
   const { message, step } = run.error ?? {};
   const end = step === undefined ? 'Failed' : `Failed at step ${sanitize(step)}`;
   const lines = message ? quoteLines(message) : [failureMessage(run)];
-  reporter.block([`${end} (${facts})`, ...lines], 'Failed', style.error);
+  reporter.block([`${end} (${facts})`, ...lines], 'Failed', 'bad');
 }

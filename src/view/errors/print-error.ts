@@ -13,7 +13,7 @@ export function errorText(facts: Facts, style: Style, { mask, wrap }: Output): s
   const lines = formatError(facts);
   return (facts.stack ? lines.map(mask) : wrap(lines))
     .join('\n')
-    .replace(ERROR_LABEL, () => style.error(ERROR_LABEL))
+    .replace(ERROR_LABEL, () => style.bad(ERROR_LABEL))
     .replace(/^( .*: )(wfr .*)$/gm, (_line, start, command) => start + style.bold(command));
 }
 

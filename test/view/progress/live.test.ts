@@ -240,14 +240,14 @@ describe('live line', () => {
   });
 
   test('live line: a count and its word stay in one line, also in color', () => {
-    const error = (text: string) => `\u001b[31m${text}\u001b[39m`;
+    const bad = (text: string) => `\u001b[31m${text}\u001b[39m`;
     const ended = [
       ['finished', 1e9],
       ['failed', 4],
     ] as const;
     const counts = { ended, running: 8, total: 2e9, paced: 9, inProgress: [], wait: undefined };
-    const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, error } }, () => counts));
-    expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${error('4 failed')}, 8 running,\n`);
+    const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, bad } }, () => counts));
+    expect(lineAt(9_000, 30)).toContain(`\n1,000,000,000 finished,\n  ${bad('4 failed')}, 8 running,\n`);
     const statuses = [
       [['10/14 runs', 0]],
       [['59s', 0]],
@@ -261,7 +261,7 @@ describe('live line', () => {
   });
 
   test('live line: where a line is cut, it has no color that would not end', () => {
-    const success = (text: string) => `\u001b[32m${text}\u001b[39m`;
+    const good = (text: string) => `\u001b[32m${text}\u001b[39m`;
     const counts = {
       ended: [['finished', 1e9]] as const,
       running: 8,
@@ -270,10 +270,8 @@ describe('live line', () => {
       inProgress: [],
       wait: undefined,
     };
-    const { lineAt } = openAt0((tools) =>
-      showBatch({ ...tools, style: { ...PLAIN, success } }, () => counts),
-    );
-    expect(lineAt(9_000, 80)).toContain(success('1,000,000,000 finished'));
+    const { lineAt } = openAt0((tools) => showBatch({ ...tools, style: { ...PLAIN, good } }, () => counts));
+    expect(lineAt(9_000, 80)).toContain(good('1,000,000,000 finished'));
     expect(lineAt(9_000, 29).split('\n')[1]).toBe('1,000,000,000 finished, 8 ru…');
   });
 
