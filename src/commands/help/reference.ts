@@ -1,7 +1,6 @@
 /** `wfr help --json`: everything that a program can use of wfr, read from the definitions of the commands. */
 import type { Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
-import { VERSION } from '../../platform/context.js';
 import { choicesOf, commandPath } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 
@@ -14,7 +13,7 @@ export type FlagReference = ReturnType<typeof describeFlag>;
 export function createReference(program: Command) {
   return {
     name: program.name(),
-    version: VERSION,
+    version: program.version(),
     description: program.description(),
     flags: flagsOf(program),
     commands: definedCommands(program).map(describeCommand),
