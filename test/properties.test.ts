@@ -2,10 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseValuePointer } from '../src/commands/shared/output-flags.js';
 import { parseItems } from '../src/inputs/item.js';
 import { compactJson, formatJson, type JsonColors, rawString } from '../src/text/json/format-json.js';
 import { findPositions } from '../src/text/json/json-file.js';
-import { followPointer, parsePointer } from '../src/text/json/pointer.js';
+import { followPointer } from '../src/text/json/pointer.js';
 import { escapeCharacter, isUnsafe, quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
@@ -350,7 +351,7 @@ describe('property: JSON Pointer', () => {
       fc.property(jsonText, (json) => {
         const bytes = Buffer.from(json);
         for (const pointer of findPositions(bytes).positions.keys()) {
-          const segments = parsePointer(pointer) ?? [];
+          const { segments } = parseValuePointer(pointer);
           const expected = segments.reduce<unknown>(childOf, JSON.parse(json));
           const { value, depth } = followPointer(bytes, segments);
           // Of duplicate names the last one counts, which may have no such children.

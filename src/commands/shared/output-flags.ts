@@ -1,7 +1,7 @@
 /** The flags that several commands share, such as those that decide what stdout carries, and the values of flags. */
 import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { exclusive, UsageError, unknownName } from '../../errors.js';
-import { parsePointer, type ValuePointer } from '../../text/json/pointer.js';
+import type { ValuePointer } from '../../text/json/pointer.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 
 /** The flags of a command that shows runs. */
@@ -48,10 +48,12 @@ export function parseGet(
   return pointer;
 }
 
-/** Parses a JSON Pointer. Throws UsageError for an invalid one. */
+/** Parses a JSON Pointer. Throws UsageError for an invalid one (RFC 6901, section 3). */
 export function parseValuePointer(text: string): ValuePointer {
-  const segments = parsePointer(text);
-  if (segments) return { text, segments };
+  if (/^(\/([^~]|~[01])*)?$/su.test(text)) {
+    const [, ...escaped] = text.split('/');
+    return { text, segments: escaped.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~')) };
+  }
   const fix =
     text[0] === '/'
       ? 'write ~1 for / and ~0 for ~'

@@ -1,4 +1,4 @@
-/** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
+/** JSON Pointer (RFC 6901): finds the value of a JSON text that one refers to, and the pointers to values. */
 import { decodeString, forEachChild, pickMembers } from './members.js';
 import { isSpace } from './scanner.js';
 
@@ -6,13 +6,6 @@ import { isSpace } from './scanner.js';
 export interface ValuePointer {
   text: string;
   segments: readonly string[];
-}
-
-/** Returns the segments of a pointer, unescaped; undefined for an invalid one (RFC 6901, section 3). */
-export function parsePointer(pointer: string): string[] | undefined {
-  if (!/^(\/([^~]|~[01])*)?$/su.test(pointer)) return undefined;
-  const [, ...segments] = pointer.split('/');
-  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Returns the pointer of names and indexes. */
