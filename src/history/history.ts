@@ -225,7 +225,7 @@ function findFolder({ env, platform, home, uid }: Context): LogFolder | undefine
 /** Reads the recorded runs and batches. */
 async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
   const runs = new Map<string, PastRun>();
-  for (const record of (log && (await readRecords(log))) ?? []) {
+  for (const record of await readRecords(log)) {
     const key = keyOf(record);
     if (isTriggered(record)) {
       const before = runs.get(key);
@@ -357,8 +357,8 @@ async function appendRecords(
  * Reads the records of all files, of each name the oldest first; a line that is not a JSON object is one without members.
  * Rows are last, as a batch may have adopted a run that was triggered alone.
  */
-async function readRecords(log: LogFolder): Promise<Readonly<Record<string, unknown>>[]> {
-  const folder = await openFolder(log).catch(() => undefined);
+async function readRecords(log: LogFolder | undefined): Promise<Readonly<Record<string, unknown>>[]> {
+  const folder = log && (await openFolder(log).catch(() => undefined));
   if (!folder) return [];
   const texts = await Promise.all(
     ['history', 'history-rows']

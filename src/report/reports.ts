@@ -69,8 +69,8 @@ export async function writeErrorReports(
   context: Context,
 ): Promise<void> {
   for (const file of reports) {
-    const [, raw] = /^--report (json=.+)$/s.exec(file.name) ?? [];
-    if (raw === undefined) continue;
+    const raw = file.name.replace('--report ', '');
+    if (!raw.startsWith('json=')) continue;
     try {
       await assertDistinctFiles([file, ...others]);
       if (!(await mayReplace(file.path))) continue;

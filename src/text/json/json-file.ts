@@ -74,7 +74,7 @@ export function parseJsonFile(
       positions.get(pointerOf(path))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
     const placed = [
       ...check(value).map(({ path, part, message }) => ({ offset: offsetOf(path, part), message })),
-      ...duplicates.map(({ offset, name }) => ({ offset, message: describeDuplicate(name) })),
+      ...duplicates,
     ].sort((a, b) => a.offset - b.offset);
     const problems = placed.map(describe);
     return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
@@ -97,12 +97,12 @@ interface Position {
 }
 
 /**
- * Finds every value of a JSON text, by JSON Pointer (RFC 6901), and every name that an object contains twice. Throws
+ * Finds every value of a JSON text, by JSON Pointer (RFC 6901), and the mistake of every name that an object has twice. Throws
  * JsonSyntaxError, also when a string has an unpaired surrogate.
  */
 export function findPositions(bytes: Uint8Array) {
   const positions = new Map<string, Position>();
-  const duplicates: { offset: number; name: string }[] = [];
+  const duplicates: { offset: number; message: string }[] = [];
   const path: (string | number)[] = [];
   let nameStart = 0;
   const scanner = new JsonScanner(bytes);
@@ -116,7 +116,8 @@ export function findPositions(bytes: Uint8Array) {
     else if (token === 'key') {
       nameStart = start;
       path[last] = text;
-      if (positions.has(pointerOf(path))) duplicates.push({ offset: start, name: text });
+      if (positions.has(pointerOf(path)))
+        duplicates.push({ offset: start, message: describeDuplicate(text) });
     } else if (token !== ':' && token !== ',') {
       positions.set(pointerOf(path), { name: typeof segment === 'string' ? nameStart : start, value: start });
       if (token === '{' || token === '[') path.push(token === '{' ? '' : 0);
