@@ -159,6 +159,11 @@ export function processContext(docs = 'docs') {
   };
 }
 
+/** Returns whether a variable of the environment is set, and not to what turns it off. */
+export function isTurnedOn(value = ''): boolean {
+  return !['', '0', 'false'].includes(value);
+}
+
 /** Returns what `read` returns, or `other` where the system does not say. */
 function readOr<T, Other>(other: Other, read: () => T): T | Other {
   try {

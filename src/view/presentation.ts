@@ -1,7 +1,7 @@
 /** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
 import { unknownName } from '../errors.js';
 import { type Tone, WORDS } from '../outcome/outcome.js';
-import type { Context, Output } from '../platform/context.js';
+import { type Context, isTurnedOn, type Output } from '../platform/context.js';
 import type { JsonColors } from '../text/json/format-json.js';
 import { wrapLines } from '../text/wrap.js';
 
@@ -56,11 +56,6 @@ function hasColor(flag: string | undefined, env: Context['env'], output: Output)
   if (env.FORCE_COLOR) return isTurnedOn(env.FORCE_COLOR);
   if (isTurnedOn(env.CLICOLOR_FORCE)) return true;
   return output.isTerminal && env.TERM !== 'dumb';
-}
-
-/** Returns whether a variable is set, and not to what turns it off. */
-function isTurnedOn(value = ''): boolean {
-  return !['', '0', 'false'].includes(value);
 }
 
 /** Returns whether wfr runs in a CI job. */
