@@ -1,7 +1,6 @@
 /** Reads and parses the request headers that a user adds with --header and --header-file. */
 import { throwProblems } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { stripByteOrderMark } from '../text/utf8.js';
 import { readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
@@ -47,8 +46,9 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
 async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; source: string }[]> {
   const file = await readSettingFile('headerFile', sources);
   if (!file) return [];
-  return stripByteOrderMark(file.bytes)
-    .toString()
+  // Without a byte order mark.
+  return new TextDecoder()
+    .decode(file.bytes)
     .split(/\r?\n/)
     .map((text, index) => ({ text, source: `${file.path}:${index + 1}` }))
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));

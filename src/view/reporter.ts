@@ -8,7 +8,7 @@ import { HttpError } from '../service/http-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration, formatIso, listFirst } from '../text/quantity.js';
-import { sanitize } from '../text/sanitize.js';
+import { sanitize, sanitizeLine } from '../text/sanitize.js';
 import { errorText } from './errors/print-error.js';
 import { createStyle, type NextStep, PLAIN, type Presentation, stepLines } from './presentation.js';
 import type { Progress } from './progress/painter.js';
@@ -114,9 +114,9 @@ export async function openReporter(
       return runs;
     },
 
-    /** Prints a line, with --verbose. */
+    /** Prints a line, sanitized, with --verbose. */
     debug(line: string): void {
-      if (verbose) notice(style.dim(line));
+      if (verbose) notice(style.dim(sanitizeLine(line)));
     },
 
     /** Prints a warning the first time it is given. */

@@ -23,7 +23,6 @@ import {
 import { describeSystemError } from '../../platform/system-error.js';
 import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
-import { sanitize } from '../../text/sanitize.js';
 import { printErrors } from '../../view/errors/print-error.js';
 import {
   type Layout,
@@ -178,7 +177,7 @@ async function close({ reporter, history, service }: Session): Promise<void> {
     const text = `the history cannot be written: ${describeSystemError(error)}; WFR_HISTORY=0 turns it off`;
     // A person may rely on @last; a pipeline without a home folder does not.
     if (error === HISTORY_TIMEOUT || reporter.live) reporter.warn(text);
-    else reporter.debug(sanitize(text));
+    else reporter.debug(text);
   }
   await service.transport.close();
 }
