@@ -67,15 +67,6 @@ export function piecesOf(message: string): string[] {
   return message.split(VALUE);
 }
 
-/** Returns a message without the label of its row at the start of its lines, so that rows with one reason are grouped. */
-export function withoutLabel(message: string, label: string | undefined): string {
-  if (label === undefined) return message;
-  return message
-    .split('\n')
-    .map((line) => (line.startsWith(`${label}: `) ? line.slice(label.length + 2) : line))
-    .join('\n');
-}
-
 /** What ends a path: white space, quotes, brackets and a few marks. */
 const NO_END = String.raw`[^\s"'<>()[\]{},;|=@]`;
 /** Matches what may differ within a group, or does: paths, names of files, hexadecimal ids, and numbers. */

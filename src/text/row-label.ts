@@ -12,3 +12,12 @@ export function rowLabel(name: string, line: number, text = ''): string {
 
 /** Matches the table at the start of such a label, `rows.csv:` of `rows.csv:12 (ACME)`, before its line and its text. */
 export const ROW_LABEL = /^.*?:(?=(\d+)(?: \((.*)\))?$)/s;
+
+/** Returns a message without the label of its row at the start of its lines, so that rows with one reason are grouped. */
+export function withoutLabel(message: string, label: string | undefined): string {
+  if (label === undefined) return message;
+  return message
+    .split('\n')
+    .map((line) => (line.startsWith(`${label}: `) ? line.slice(label.length + 2) : line))
+    .join('\n');
+}

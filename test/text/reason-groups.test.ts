@@ -1,6 +1,7 @@
 /** Grouping the reasons of failures, shared by the HTML report and the summaries of batches. */
 import { describe, expect, test } from 'vitest';
-import { createReasonGroups, withoutLabel } from '../../src/text/reason-groups.js';
+import { createReasonGroups } from '../../src/text/reason-groups.js';
+import { withoutLabel } from '../../src/text/row-label.js';
 import { startTimer } from '../helpers/elapsed.js';
 
 /** Returns the messages of the groups, the largest first. */

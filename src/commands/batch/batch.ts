@@ -12,7 +12,7 @@ import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { createLog, type Log, stdoutSink } from '../../runs/log/log.js';
 import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
-import { withoutLabel } from '../../text/reason-groups.js';
+import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
 import { inFolder, shellCommand } from '../../text/shell-quote.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';

@@ -19,7 +19,7 @@ import { HttpError, rejectsBody } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
 import { parseJson } from '../../text/json/json-file.js';
-import { withoutLabel } from '../../text/reason-groups.js';
+import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';

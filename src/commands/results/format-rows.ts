@@ -8,7 +8,7 @@ import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-jso
 import { decodeString } from '../../text/json/members.js';
 import { followPointer, type ValuePointer } from '../../text/json/pointer.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
-import { withoutLabel } from '../../text/reason-groups.js';
+import { withoutLabel } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { joinChunks } from '../../text/utf8.js';

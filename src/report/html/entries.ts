@@ -15,7 +15,7 @@ import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart, type ReplacedValue, replaceValues } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
 import { formatElapsed } from '../../text/quantity.js';
-import { withoutLabel } from '../../text/reason-groups.js';
+import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { escapeUnencodable } from '../markup.js';

@@ -1,8 +1,8 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
 import { failureMessage } from '../../outcome/outcome.js';
-import { createReasonGroups, piecesOf, type ReasonGroup, withoutLabel } from '../../text/reason-groups.js';
-import { ROW_LABEL } from '../../text/row-label.js';
+import { createReasonGroups, piecesOf, type ReasonGroup } from '../../text/reason-groups.js';
+import { ROW_LABEL, withoutLabel } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
