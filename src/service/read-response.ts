@@ -6,7 +6,7 @@ import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { NetworkError, type NetworkFault } from './errors.js';
 import type { ReceivedResponse } from './response-facts.js';
-import { MAX_SMALL, type ResponsePlace } from './response-memory.js';
+import type { ResponsePlace } from './response-memory.js';
 import type { Deadline } from './time-limits.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
@@ -82,7 +82,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
   };
 
   /** Returns a 2xx without its coding. One that has a place is decoded again if it is large: only the first one may be. */
-  const decodeAll = async (max = place ? MAX_SMALL : MAX_RESPONSE): Promise<Buffer> => {
+  const decodeAll = async (max = place?.maxSmall ?? MAX_RESPONSE): Promise<Buffer> => {
     try {
       return await decode(bytes.all(), headers['content-encoding'], max);
     } catch (reason) {

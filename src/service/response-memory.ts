@@ -3,7 +3,7 @@
 import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
-export const MAX_SMALL = 8 * 1024 * 1024;
+const MAX_SMALL = 8 * 1024 * 1024;
 /** Responses that wait to be printed, above which no run is polled. */
 const MAX_HELD = 8;
 
@@ -35,6 +35,7 @@ export function createResponseMemory() {
       if (!hasRoom()) throw NO_ROOM;
     };
     return {
+      maxSmall: MAX_SMALL,
       enter,
       assertRoom,
       /** Throws NO_ROOM for the size of a response that is large, until all runs before it were printed. */
