@@ -122,7 +122,7 @@ export async function createRun(
         if (id === undefined) return;
         log.candidate(id);
         const look = `to look for the run: ${statusCommand(id)}`;
-        events.notice(`The response names the run ${sanitize(id)}, and has not ended; ${look}`);
+        events.blockOnce(`The response names the run ${sanitize(id)}, and has not ended; ${look}`);
       },
     };
     const send = (headers: Record<string, string>) =>
@@ -251,7 +251,7 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
     if (body.sendState !== 'complete' || !received) return abort();
     const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
     const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
-    events.notice(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
+    events.blockOnce(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
     cancel = clock.after(ms, abort);
   };
   const stopListening = [onAbort(signal, onSignal), onAbort(second, abort)];

@@ -25,9 +25,9 @@ export interface ServiceEvents {
   /** What is sent and received. */
   debug(text: string): void;
   /** What is wrong with a response that can be used, or what the service announced: said once. */
-  warn(text: string): void;
+  warnOnce(text: string): void;
   /** What happens to a trigger that was sent and has no response yet: said once. */
-  notice(text: string): void;
+  blockOnce(text: string): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number, hasDocuments: boolean): void;
@@ -99,8 +99,8 @@ export async function sendRequest(
   const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
   events.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
   const announcement = deprecationOf(headers);
-  if (announcement !== '') events.warn(`the service announces that this interface ${announcement}`);
-  if (isRepaired) events.warn('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
+  if (announcement !== '') events.warnOnce(`the service announces that this interface ${announcement}`);
+  if (isRepaired) events.warnOnce('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
   gate?.onResponse(status, retryAfter);
   // Made only where it is thrown: another attempt to read the token changes what is known of its source.
   const createError = () =>

@@ -218,9 +218,7 @@ const LARGE_BODY = 1024 * 1024;
 /** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
   return {
-    debug: reporter.debug,
-    warn: reporter.warnOnce,
-    notice: reporter.blockOnce,
+    ...reporter,
     retrying(cause, sendState, delay, count) {
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       // A lost connection has a limit of its own.
