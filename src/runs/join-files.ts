@@ -28,8 +28,8 @@ export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
    * a shard without a file.
    */
   rowOf?: (line: number) => number | undefined;
-  /** Whether the table has another name than that of the batch. */
-  isOther?: boolean;
+  /** The table of the batch, if this one has another name. */
+  batchTable?: string | undefined;
   /** What `wfr batch` would record of rows that the results do not have. */
   held?: ReadonlyMap<number, RowEvent>;
 };
@@ -228,7 +228,8 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
   rows.setFound((row) => foundRows.has(row));
   for (const event of newlyHeld.values()) rows.apply(event);
-  return { ...joined, total, isOther, rowOf: found.get, held: newlyHeld };
+  const batchTable = isOther ? tableOf(label).slice(0, -1) : undefined;
+  return { ...joined, total, batchTable, rowOf: found.get, held: newlyHeld };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */

@@ -115,16 +115,19 @@ async function* eventsOf(
   listedCopies: string[],
   { plan, log: { recorded }, session }: BatchTools,
 ): AsyncGenerator<Event, void, void> {
-  const copied: Event[] = [];
+  /** The labels of rows that have copies, by their positions. */
+  const originals = new Map([...copies.values()].map((at) => [at, '']));
+  const copied: { label: string; original: number; of: number; place: string }[] = [];
   let at = -1;
   for await (const { label } of shardRows(plan)) {
     session.interruption.signal.throwIfAborted();
     const row = numbers[++at] ?? 0;
     const why = held.get(row);
     const place = found.places.get(at);
-    if (copies.has(at)) {
-      listedCopies.push(label);
-      copied.push({ event: 'copy', of: row, place: place ?? '', label });
+    if (originals.has(at)) originals.set(at, label);
+    const original = copies.get(at);
+    if (original !== undefined) {
+      copied.push({ label, original, of: row, place: place ?? '' });
       continue;
     }
     const known = recorded.keys.get(row);
@@ -140,5 +143,9 @@ async function* eventsOf(
   }
   for (const row of released) yield { event: 'released', row };
   yield { event: 'present', ...presence, table };
-  yield* copied;
+  for (const { label: name, original, ...copy } of copied) {
+    const label = `${name} (of ${originals.get(original)})`;
+    listedCopies.push(label);
+    yield { event: 'copy', ...copy, label };
+  }
 }

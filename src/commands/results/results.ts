@@ -2,9 +2,16 @@
 
 import { chooseProfile } from '../../config/profile.js';
 import { currentBaseUrl } from '../../config/resolve-setting.js';
-import { collectUsageErrors, exclusive, type Facts, throwProblems, UsageError } from '../../errors.js';
+import {
+  collectUsageErrors,
+  exclusive,
+  type Facts,
+  throwProblems,
+  throwUnless,
+  UsageError,
+} from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
-import { continuation, findByStart, isBatch, openHistory } from '../../history/history.js';
+import { continuation, findByStart, isBatch, openHistory, type PastRun } from '../../history/history.js';
 import { openRows } from '../../inputs/files.js';
 import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -72,11 +79,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       reports: reports.open,
     });
     const all = await joinFiles(files, context.uid).catch(async (error) => {
-      // Those of a table are beside it.
-      const beside = names.map((name) => `${name}.*.results.jsonl`);
-      const found = await expandPatterns(beside, context).catch(() => []);
-      const hint = found.length > 0 ? shellCommand(['wfr', 'results', ...found]) : 'wfr history';
-      throw error instanceof UsageError ? new UsageError(error.problems, hint) : error;
+      throwUnless(error, UsageError);
+      throw new UsageError(error.problems, await findHint(files, context));
     });
     const { isMixed, problems, absent } = all;
     const { get, report, rows: tablePath, saveOutputs } = flags;
@@ -176,25 +180,39 @@ async function resultsFileOf(text: string, context: Context): Promise<string> {
   return shownPath(batch.results, context.cwd);
 }
 
+/** Returns the command for files that may be the tables or folders of batches: their results files are beside them, by default. */
+async function findHint(files: readonly ResultsFile[], context: Context): Promise<string> {
+  const beside = files.map(({ name }) => `${name}.*.results.jsonl`);
+  const found = await expandPatterns(beside, context).catch(() => []);
+  if (found.length > 0) return shellCommand(['wfr', 'results', ...found]);
+  const isSource = ({ label = '' }: PastRun) =>
+    files.some(({ path }) => path === label.replace(/[\\/]\*$/, ''));
+  const { results } = (await openHistory(context).readSoon()).find(isSource) ?? {};
+  return results ? shellCommand(['wfr', 'results', shownPath(results, context.cwd)]) : 'wfr history';
+}
+
 /**
- * Returns what the history has of the batch of the only file: the command that continues it, with more flags, and the path of
- * its table, which is empty for a folder. Each is undefined if it is not known.
+ * Returns what the history has of the batch of the first file: the command that continues it, with more flags, if it is the only
+ * one, and the path of its table, which is empty for a folder. Each is undefined if it is not known.
  */
-async function findBatch(files: readonly ResultsFile[], { header }: JoinedFiles, context: Context) {
+async function findBatch(
+  [file, ...others]: readonly ResultsFile[],
+  { header }: JoinedFiles,
+  context: Context,
+) {
   const batch = (await openHistory(context).readSoon()).find(
     // The command knows the file by its path, and would trigger all runs again without it.
-    ({ id, results }) =>
-      files.every(({ path }) => path === results) && id.replaceAll('-', '') === header?.rowSalt,
+    ({ id, results }) => file?.path === results && id.replaceAll('-', '') === header?.rowSalt,
   );
   // The results are shown whatever the config file has.
   const profile = await chooseProfile({}, context).catch(() => undefined);
   const current = currentBaseUrl({ flags: {}, profile, context });
-  const { label = '' } = batch ?? {};
+  const { label = '', command, baseUrl = '' } = batch ?? {};
   const table = (await isFile(label)) ? shownPath(label, context.cwd) : undefined;
+  // As wfr batch has it: --limit was of the rows that were sent.
+  const unlimited = others.length > 0 ? undefined : command?.replace(LIMIT, '');
   return {
-    // As wfr batch has it: --limit was of the rows that were sent.
-    command:
-      batch && continuation({ ...batch, command: batch.command?.replace(LIMIT, '') }, current, context),
+    command: continuation({ command: unlimited, baseUrl }, current, context),
     source: label.endsWith('*') ? '' : table,
   };
 }
@@ -301,7 +319,8 @@ function summaryOf(
   { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
   writer: Owner | undefined,
 ) {
-  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, isOther } = joined;
+  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, batchTable } =
+    joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -311,6 +330,7 @@ function summaryOf(
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && isRunning && last,
+    batchTable !== undefined && `The table of the batch is ${batchTable}.`,
     ...copiesNotes(copies),
     ...said,
   ].flatMap((note) => note || []);
@@ -318,7 +338,7 @@ function summaryOf(
   const same = `the ${name} command`;
   const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited });
   // A command that continues has the table of the batch.
-  const summary = writer || isOther ? { ...all, next: [] } : all;
+  const summary = writer || batchTable !== undefined ? { ...all, next: [] } : all;
   if (!period) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);

@@ -59,9 +59,7 @@ const MAX_LISTED_COPIES = 20;
 
 /** Returns a line about the files that are copies of others, by their labels; none if there are none. */
 export function copiesNotes(labels: readonly string[]): string[] {
-  return labels.length === 0
-    ? []
-    : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
+  return labels.length === 0 ? [] : [`Not sent, as copies: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
 /** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
@@ -169,7 +167,8 @@ const MAX_WORDS = 20;
 function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
-  const name = first.replace(/\.jsonl?$/, '');
+  // Those of all shards are saved in one file.
+  const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results$)/, '');
   // The table that was sent may have the name of its results file.
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);

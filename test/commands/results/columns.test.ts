@@ -469,6 +469,11 @@ describe('results --rows', () => {
       stdout: '',
       stderr: 'wfr: error: others.csv: has no row of out.jsonl, such as t.csv:2\n',
     });
+    writeFileSync(join(cwd, 'copy.csv'), 'name\nAda\nMia\n');
+    // A command that continues would have the batch's table.
+    const other = await show('--rows', 'copy.csv');
+    expect(other.stderr).toContain('\nThe table of the batch is t.csv.\n');
+    expect(other.stderr).not.toContain('wfr batch');
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nZoe\nMia\n');
     const changed = await show('--rows', './t.csv');
     // As wfr batch would.

@@ -10,6 +10,19 @@ import { aRun } from '../../helpers/service.js';
 const HEAD = '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
 
 describe('results', () => {
+  test('results: the rows of all shards are listed with their table, and saved in one file without a shard in its name', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 't.csv': 'n\n1\n2\n' });
+    const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } };
+    for (const shard of ['1/2', '2/2'])
+      await wfr(['batch', 'w', '--rows', 't.csv', '--shard', shard, '--rate', '0'], options);
+    const files = 't.csv.w.1-of-2.results.jsonl t.csv.w.2-of-2.results.jsonl';
+    const { stdout } = await wfr(['results', ...files.split(' ')], options);
+    expect(stdout).toContain(`\nTo list the outputs: wfr results ${files} --rows t.csv\n`);
+    expect(stdout).toContain(`\nTo save the outputs: wfr results ${files} -o csv > t.csv.w.results.csv\n`);
+    expect(stdout).not.toContain('wfr batch');
+  });
+
   test('results: rows are listed with the table that the history has, and files of a folder without one', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'my rows.csv': 'n\n1\n2\n', 'in/a.pdf': 'A', 'in/b.pdf': 'B' });
@@ -22,6 +35,12 @@ describe('results', () => {
     expect(listed.stderr).toContain("not listed without --rows 'my rows.csv': 1 waiting row\n");
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
+    // What is taken for the results file may be the table or the folder.
+    for (const [name, file] of [
+      ['my rows.csv', 'out.jsonl'],
+      ['in', 'in.jsonl'],
+    ] as const)
+      expect((await wfr(['results', name], options)).stderr).toContain(`\n  See: wfr results ${file}\n`);
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
     expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
   });
