@@ -33,7 +33,7 @@ export type Entry = ReturnType<typeof toEntry>;
 
 /** Returns the entry of a run; `index` is its position on the page, from 0, and `table` that of all rows, if they have one. */
 export function toEntry(outcome: Outcome, index: number, table: string) {
-  const { id = '', run, inputs = [], durationMs, label: name } = outcome;
+  const { id = '', run, inputs = [], durationMs, label: name = '' } = outcome;
   const isTimed = hasEnded(run) && durationMs !== undefined;
   const label = wordOf(outcome.state);
   const status = statusText(run);
@@ -43,7 +43,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     /** Its position on the page, from 1. */
     number: index + 1,
     /** In a batch: identifies the row; else empty. */
-    label: sanitize((table === '' ? name : withoutTable(name ?? '')) ?? ''),
+    label: sanitize(table === '' ? name : withoutTable(name)),
     /** Empty if the service never returned it. */
     id: sanitize(id),
     workflow: sanitize(outcome.workflowId ?? ''),
@@ -64,7 +64,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     words: isTimed ? formatElapsed(durationMs) : id && 'not observed',
     step: failingStepOf(outcome),
     /** May have several lines; empty if the run succeeded. */
-    message: withoutLabel(message, name && sanitize(name)),
+    message: withoutLabel(message, sanitize(name)),
     /** The id of the request that failed. */
     requestId: sanitize(outcome.error?.response?.requestId ?? ''),
     /** The page of the run. */

@@ -219,10 +219,11 @@ ${groups.map(renderGroup)}</ul>
 
 function renderGroup({ id, count, outcome, first, step, pieces }: ReasonGroup<Entry>): Markup {
   const { tone } = first[0].outcome;
+  const more = count - first.length;
   const links = first.map(
     ({ number, label, id: run, workflow }) =>
       markup`<a href="#run-${number}">${label || shortId(run || workflow) || number}</a> `,
   );
-  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${pieces.join('')}</div><p class="note">${links}${count > first.length ? `and ${formatCount(count - first.length)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${count > first.length ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
+  return markup`<li class="${tone}"><p><b class="outcome"><span>${formatCount(count)}</span> ${outcome}</b>${step && ` at step ${step}`}</p><div class="message">${pieces.join('')}</div><p class="note">${links}${more > 0 ? `and ${formatCount(more)} more ` : ''}${count > 1 ? markup`<a class="show" href="#reason-${id}">Show ${more > 0 ? `all ${formatCount(count)}` : 'in the table'}</a>` : ''}</p></li>
 `;
 }
