@@ -18,7 +18,7 @@ import { isLoopback, parseUrl } from '../text/url.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import type { Source } from './profile.js';
 import {
-  isOtherOrigin,
+  findOtherBaseUrl,
   resolveSetting,
   type ServiceSources,
   settingLabel,
@@ -42,8 +42,11 @@ export type TokenLocation = { source: Source } & (
 export function findTokenLocations(sources: ServiceSources) {
   const { flags, profile, context } = sources;
   const { WFR_TOKEN: token } = context.env;
-  const { tokenFile, tokenCommand: command } = profile?.settings ?? {};
-  const withheld = (tokenFile ?? command) && whyWithheld(sources);
+  const { tokenFile, tokenCommand: command, baseUrl } = profile?.settings ?? {};
+  const other = tokenFile || command ? findOtherBaseUrl(sources) : undefined;
+  const withheld =
+    other &&
+    `the token of profile ${profile?.name} is for ${parseUrl(baseUrl)?.origin} and is not sent to the base URL from ${other.source.name}`;
   const locations: TokenLocation[] = [];
   if (token) locations.push({ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } });
   for (const { text: path, source } of settingValues('tokenFile', sources))
@@ -57,15 +60,6 @@ export function findTokenLocations(sources: ServiceSources) {
   const ordered = order.flatMap((kind) => locations.filter(({ source }) => source.kind === kind));
   if (flags.token === false) return { locations: [] };
   return { locations: ordered, withheld: ordered.length === 0 ? withheld : undefined };
-}
-
-/** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
-function whyWithheld(sources: ServiceSources): string | undefined {
-  const { profile } = sources;
-  const baseUrl = resolveSetting('baseUrl', sources);
-  if (!profile || !baseUrl || !isOtherOrigin(baseUrl, profile)) return undefined;
-  const { origin } = parseUrl(profile.settings.baseUrl) ?? {};
-  return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${baseUrl.source.name}`;
 }
 
 export interface LoadedCredentials extends Credentials {

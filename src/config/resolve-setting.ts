@@ -55,7 +55,7 @@ export function settingValues(name: SettingName | 'tokenFile', sources: ServiceS
   add(flags[name], { kind: 'flag', name: flag });
   add(context.env[variable] || undefined, { kind: 'variable', name: variable });
   const isBound = requires.includes('baseUrl');
-  if (profile && !(isBound && isOtherOrigin(resolveSetting('baseUrl', sources), profile))) {
+  if (profile && !(isBound && findOtherBaseUrl(sources))) {
     const { settings, path, sourceOf } = profile;
     const inProfile = settings[name];
     const isPath = inProfile !== undefined && name.endsWith('File');
@@ -71,9 +71,11 @@ export function isOn(setting: RawSetting | undefined): boolean {
   return setting?.text === 'true' || setting?.text === '1';
 }
 
-/** Returns whether the origin of a base URL is not the profile's, so that the profile's token must not be sent to it. */
-export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile): boolean {
-  return parseUrl(baseUrl?.text)?.origin !== parseUrl(profile.settings.baseUrl)?.origin;
+/** Returns the base URL in use where its origin is not the profile's, so that the profile's token must not be sent to it. */
+export function findOtherBaseUrl(sources: ServiceSources): RawSetting | undefined {
+  const baseUrl = resolveSetting('baseUrl', sources);
+  const own = parseUrl(sources.profile?.settings.baseUrl);
+  return parseUrl(baseUrl?.text)?.origin === own?.origin ? undefined : baseUrl;
 }
 
 /** The content of a file that a setting names. */
