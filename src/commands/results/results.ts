@@ -161,14 +161,16 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
 }
 
 /**
- * Returns the results file of the batch whose id in the history this is, or begins; the text itself if it is a path, or a file
- * has this name. Throws UsageError for none or several batches, for one without a file, and for a run.
+ * Returns the results file of the batch whose id in the history this is, or begins, or of the latest one for `@last`; the text
+ * itself if it is a path, or a file has this name. Throws UsageError for none or several batches, for one without a file, and for a run.
  */
 async function resultsFileOf(text: string, context: Context): Promise<string> {
   if (!/^[@\w-]{2,}$/.test(text) || (await statOf(resolvePath(text, context)))) return text;
-  const found = (await openHistory(context).readAll()).filter(
-    ({ id }) => id === text || findByStart(text, [id]).length > 0,
-  );
+  const past = await openHistory(context).readAll();
+  const found =
+    text === '@last'
+      ? past.filter(({ results }) => results).slice(0, 1)
+      : past.filter(({ id }) => id === text || findByStart(text, [id]).length > 0);
   if (found.length === 0)
     throw new UsageError(`${text}: neither a file nor a batch of the history`, 'wfr history');
   // A batch without any run may have been continued at another service: the latest one has its file.
@@ -319,8 +321,19 @@ function summaryOf(
   { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
   writer: Owner | undefined,
 ) {
-  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete, batchTable } =
-    joined;
+  const {
+    rows,
+    total,
+    copies,
+    missing,
+    period,
+    header,
+    isLimited,
+    isResumed,
+    isComplete,
+    batchTable,
+    rowOf,
+  } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -330,6 +343,7 @@ function summaryOf(
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && isRunning && last,
+    rowOf && rows.count('gone') > 0 && 'Rows that are gone are listed without --rows.',
     batchTable !== undefined && `The table of the batch is ${batchTable}.`,
     ...copiesNotes(copies),
     ...said,

@@ -449,6 +449,8 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held +may be/m);
     // An invalid row that has changed is a new one.
     expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
+    expect(stderr).toContain('\nRows that are gone are listed without --rows.\n');
+    expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).not.toContain('without --rows');
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([

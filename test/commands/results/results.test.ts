@@ -41,6 +41,8 @@ describe('results', () => {
       ['in', 'in.jsonl'],
     ] as const)
       expect((await wfr(['results', name], options)).stderr).toContain(`\n  See: wfr results ${file}\n`);
+    const last = await wfr(['results', '@last'], options);
+    expect(last.stdout).toContain(' in.jsonl -o csv > ');
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
     expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
   });
