@@ -34,8 +34,11 @@ export async function printScript(
   return ExitCode.ok;
 }
 
-/** A word, or files or folders that the shell adds, after `start` in the value. */
-type Candidate = { value: string; description?: string } | { paths: 'files' | 'folders'; start?: string };
+/** A word, with or without a description, or files or folders that the shell adds, after `start` in the value. */
+type Candidate =
+  | string
+  | { value: string; description: string }
+  | { paths: 'files' | 'folders'; start?: string };
 
 /** The word under the cursor, and what precedes it. */
 interface Cursor {
@@ -96,8 +99,7 @@ function locate(words: readonly string[], program: Command): Cursor | undefined 
   for (const option of command.options) {
     const value = String([flags[option.attributeName()]].flat().at(-1));
     const [, placeholder = ''] = /<(.+)>/.exec(option.flags) ?? [];
-    if (value.endsWith(MARK))
-      return found(value.slice(0, -1), choicesOf(option.description)?.map(toCandidate) ?? placeholder);
+    if (value.endsWith(MARK)) return found(value.slice(0, -1), choicesOf(option.description) ?? placeholder);
   }
   if (unknown.at(-1)?.startsWith('-')) return found(word, flagNames(command));
   // An unknown flag has no value.
@@ -112,9 +114,8 @@ function expectedOperand(command: Command, index: number, program: Command): Cur
   if (commands.length > 0) return index === 0 ? commandNames(command) : undefined;
   const last = registeredArguments.at(-1);
   const argument = registeredArguments[index] ?? (last?.variadic ? last : undefined);
-  if (argument?.name() !== 'topic')
-    return choicesOf(argument?.description ?? '')?.map(toCandidate) ?? argument?.name();
-  return index === 0 ? [...commandNames(program), ...TOPIC_NAMES.map(toCandidate)] : undefined;
+  if (argument?.name() !== 'topic') return choicesOf(argument?.description ?? '') ?? argument?.name();
+  return index === 0 ? [...commandNames(program), ...TOPIC_NAMES] : undefined;
 }
 
 function flagNames(command: Command): Candidate[] {
@@ -127,10 +128,6 @@ function commandNames(parent: Command): Candidate[] {
   return commands.map((command) => ({ value: command.name(), description: command.summary() }));
 }
 
-function toCandidate(value: string): Candidate {
-  return { value };
-}
-
 async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, context: Context): Promise<string> {
   const { prefix, text, expected, flags } = cursor;
   const isList = typeof expected !== 'string';
@@ -139,8 +136,9 @@ async function formatCandidates(cursor: Cursor, hasDescriptions: boolean, contex
     ? expected
     : ((await COMPLETERS[expected.replace('|-', '')]?.({ ...cursor, profile, context })) ?? []);
   const lines = candidates.flatMap((candidate) => {
-    if ('paths' in candidate) return `\t${candidate.paths}\t${prefix}${candidate.start ?? ''}\n`;
-    const { value, description = '' } = candidate;
+    const word = typeof candidate === 'string' ? { value: candidate, description: '' } : candidate;
+    if ('paths' in word) return `\t${word.paths}\t${prefix}${word.start ?? ''}\n`;
+    const { value, description } = word;
     // An escaped word would be another one.
     const isSafe = value !== '' && sanitize(value) === value;
     if (!isSafe || !begins(value, text) || (!isList && value.startsWith('-'))) return [];
@@ -179,9 +177,9 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   },
   kind({ text }) {
     const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
-    return kind === undefined ? REPORT_KINDS.map(toCandidate) : [{ paths: 'files', start: kind }];
+    return kind === undefined ? REPORT_KINDS : [{ paths: 'files', start: kind }];
   },
-  status: () => KNOWN_STATUSES.map(toCandidate),
+  status: () => KNOWN_STATUSES,
   async name({ context }) {
     const { profiles = {} } = (await loadConfig(context))?.content ?? {};
     return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
@@ -189,7 +187,7 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   workflow: ({ profile }) =>
     namedWorkflows(profile).map(({ name, id }) => ({ value: name, description: id })),
   'run-id': pastRuns,
-  command: ({ operands }) => [...(operands.length === 0 ? [{ value: 'wfr' }] : []), { paths: 'files' }],
+  command: ({ operands }) => [...(operands.length === 0 ? ['wfr'] : []), { paths: 'files' }],
 };
 
 /** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
