@@ -26,8 +26,8 @@ export interface Column<Row> {
   rank?: number;
   /** The width that suffices where others need room: it is narrowed further only with all of them. 20 by default. */
   least?: number;
-  /** Whether the end of a cell says more than its beginning, as in a path, unlike in `line 12 (ACME)`. */
-  isCutAtStart?(row: Row): boolean;
+  /** Whether both ends of a cell tell it from others, as in a path, unlike in `line 12 (ACME)`. */
+  isCutInMiddle?(row: Row): boolean;
 }
 
 const GAP = '  ';
@@ -54,8 +54,8 @@ export function layOutTable<Row>(
     const cells = shown.map((column) => {
       const text = row ? column.text(row) : column.header;
       const paint = row ? column.paint?.(row) : style.bold;
-      const isLabel = row && column.isCutAtStart?.(row) && !text.startsWith('line ');
-      const cut = cutText(text, column.width, isLabel || text.startsWith('/'));
+      const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
+      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width, text.startsWith('/'));
       const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
@@ -120,6 +120,14 @@ export function cutText(text: string, width: number, atStart = false): string {
     shown = longer;
   }
   return add(shown, '…');
+}
+
+/** Returns both ends of a text that does not fit `width` columns, with "…" between them. */
+function cutMiddle(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  const end = cutText(text, Math.ceil(width / 2), true);
+  const start = cutText(text, width - textWidth(end) + 1);
+  return start.slice(0, -1) + end;
 }
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */
@@ -192,7 +200,7 @@ export function layOutRuns(
         const version = run?.versionName ?? past?.version;
         return cell(runName({ ...past, workflowName: workflow, version }, width));
       },
-      isCutAtStart: ({ past }) => past?.label !== undefined,
+      isCutInMiddle: ({ past }) => past?.label !== undefined,
     },
     {
       header: 'DURATION',

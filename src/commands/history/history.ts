@@ -218,7 +218,7 @@ function formatRuns(
     {
       header: 'NAME',
       text: (run) => cell(runName(run, room)),
-      isCutAtStart: ({ label }) => label !== undefined,
+      isCutInMiddle: ({ label }) => label !== undefined,
     },
     {
       header: 'SERVICE',

@@ -189,21 +189,28 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const prefix = commonTable(rows.map(([label = '']) => label));
     // The user has named the table.
     const isShort = prefix !== '' && page.width > 0;
-    /** Returns whether a column of the table has the same values. */
-    const isRepeated = (index: number) =>
-      written.some((_, column) =>
-        rows.every((row) => ['', row[column + 1]].includes(row[written.length + 2 + index])),
-      );
+    /** The widths of columns of values; infinite where they say little: the same in each row, or what a column of the table has. */
+    const widths = valueNames.map((name, index) => {
+      const own = rows
+        .map((row) => ({ row, cell: row[written.length + 2 + index] }))
+        .filter(({ cell }) => cell);
+      const isSame = own.length > 1 && new Set(own.map(({ cell }) => cell)).size === 1;
+      const isKnown =
+        isSame || written.some((_, column) => own.every(({ row, cell }) => cell === row[column + 1]));
+      const width = Math.max(...[name, ...own.map(({ cell = '' }) => cell)].map((text) => text.length));
+      return isKnown ? Number.POSITIVE_INFINITY : width;
+    });
+    const least = Math.min(...widths);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: isShort ? 'LINE' : 'ROW',
-        isCutAtStart: () => !isShort,
+        isCutInMiddle: () => !isShort,
         least: isShort ? page.width : page.width / 3,
       },
       // The first one usually names the row.
       ...written.map((header, index) => {
         const isPath = header.endsWith('@');
-        return { header, rank: index === 0 ? 0 : 2, isCutAtStart: () => isPath };
+        return { header, rank: index && 3 + index / written.length, isCutInMiddle: () => isPath };
       }),
       {
         header: 'OUTCOME',
@@ -215,9 +222,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
-        return { header, isKept: index === 0, rank: isRepeated(index) ? 3 : 2 };
+        const { [index]: width } = widths;
+        const rank = width === Number.POSITIVE_INFINITY ? 5 : width === least ? 2 : 4;
+        return { header, isKept: index === 0, rank };
       }),
-      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3) },
+      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3), isCutInMiddle: () => true },
     ];
     return columns.map((column, index) => ({
       text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(prefix.length) : cell),

@@ -128,7 +128,7 @@ describe('history: the table', () => {
     ]);
   });
 
-  test('a narrow window keeps the service if there are several, then the end of a label and the beginning of a workflow', async () => {
+  test('a narrow window keeps the service if there are several, then both ends of a label and the beginning of a workflow', async () => {
     const label = 'scans/2026/november/invoice-2026-11-05.pdf';
     const { history } = past([
       { id: 'a', label },
@@ -142,7 +142,7 @@ describe('history: the table', () => {
     const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
     expect(stripVTControlCharacters(await shown(70))).toMatch(/NAME +SERVICE +AGE/);
     expect(stripVTControlCharacters(await shown(40))).toMatch(
-      /^ID +STATUS +NAME.*\n.* {2}purchase .*… {2}.*\n.* {2}…\S*5\.pdf/,
+      /^ID +STATUS +NAME.*\n.* {2}purchase .*… {2}.*\n.* {2}scans\S*…\S*5\.pdf/,
     );
   });
 
@@ -465,10 +465,10 @@ describe('history: the runs that are listed', () => {
   test('a name beside a service is the label alone where there is little room', async () => {
     const { history } = past([RUNS[2] as Recorded, { id: 'b', baseUrl: 'https://other.example.com/' }]);
     const names = async (stdoutTerminal: number) =>
-      /\S*line 12|invoice: rows/.exec((await history([], { stdoutTerminal })).stdout)?.[0];
+      /\S*line 12|invoice: rows\.csv/.exec((await history([], { stdoutTerminal })).stdout)?.[0];
     expect(await names(79)).toBe('line 12');
-    expect(await names(80)).toBeUndefined();
-    expect(await names(120)).toBe('invoice: rows');
+    expect(await names(80)).not.toBe('line 12');
+    expect(await names(120)).toBe('invoice: rows.csv');
   });
 
   test('--workflow: a word that is no id says so on stderr, where no profile has names', async () => {
