@@ -7,7 +7,7 @@ import { fileDigester } from '../../inputs/file-digests.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
-import { haveNoRuns, nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -140,9 +140,6 @@ export function createBatchRun(tools: BatchTools) {
     const hasUnsent = !table || rows.known < table.total || rows.count('waiting') > 0;
     if (why !== undefined && hasUnsent) lines.push(`${why}: no further rows were sent.`);
     lines.push(...hints, ...runner.advice);
-    // Once a run exists, the inputs of all rows must stay as they are.
-    if (runner.counts.lacksInput && haveNoRuns(rows.counts()))
-      lines.push('For an input of all rows, add -i name=text or -i name@file.');
     if (interruption.received) lines.push(`Interrupted.${continued}`);
     else if (running > 0 && rowExits.has(ExitCode.stillRunning))
       lines.push(`Stopped by --timeout.${continued}`);

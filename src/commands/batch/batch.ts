@@ -170,6 +170,7 @@ async function sendRows(
     // Again, that would trigger another run for what has failed since.
     change: flags.retryFailed === undefined ? '' : ', without --retry-failed',
     isLimited: unsent > 0,
+    isUndecided: log.recorded.completed?.undecided !== undefined,
   });
   if (table) {
     const { gone, ...rows } = Object.fromEntries(summary.counts);

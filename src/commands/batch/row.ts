@@ -15,7 +15,7 @@ import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
 import { ROW_STATES } from '../../runs/log/reduce.js';
 import { blamesInput, createRun, type Trigger } from '../../service/create-run.js';
-import { HttpError, rejectsBody } from '../../service/http-error.js';
+import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
 import { parseJson } from '../../text/json/json-file.js';
@@ -79,8 +79,6 @@ export function rowRunner(
     unsent: 0,
     /** How many runs were triggered. */
     triggered: 0,
-    /** Whether the service has missed an input, and did not call another one unknown. */
-    lacksInput: false,
   };
   /** What to change in the table, for texts that the service rejects. */
   const advice = new Set<string>();
@@ -107,9 +105,6 @@ export function rowRunner(
       if (isNumber || FILE_NAME.test(value))
         advice.add(`If column ${name} ${what}, name it ${name}${mark} to send them.`);
     }
-    const { message = '' } = response;
-    counts.lacksInput ||=
-      rejectsBody(response) && /missing|required/i.test(message) && !/unknown/i.test(message);
   }
 
   /** Returns undefined for a row that waits because of --limit. */

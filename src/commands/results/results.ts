@@ -134,6 +134,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       if (saveOutputs) notes.push(`${pluralize(saved, 'output')} saved in ${saveOutputs}.`);
       if (rowFiles && saveDocuments)
         notes.push(`${pluralize(rowFiles.documents, 'document')} saved in ${saveDocuments}.`);
+      notes.push(...(report ?? []).map((target) => `Report: ${target}`));
       const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
       const summary = describe();
       if (hasRows) {
@@ -350,7 +351,8 @@ function summaryOf(
   ].flatMap((note) => note || []);
   const known = total && total - missing;
   const same = `the ${name} command`;
-  const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited });
+  const isUndecided = joined.files.some(({ recorded }) => recorded.completed?.undecided);
+  const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited, isUndecided });
   // A command that continues has the table of the batch.
   const summary = writer || batchTable !== undefined ? { ...all, next: [] } : all;
   if (!period) return summary;

@@ -2,7 +2,7 @@
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { type Again, hasNoRun, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { type Again, hasNoRun, haveNoRuns, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { listFirst } from '../../text/quantity.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -25,6 +25,8 @@ export interface SummaryFacts {
   change?: string;
   /** Whether rows wait because of --limit. */
   isLimited?: boolean;
+  /** Whether what is sent once it is corrected may be a row that is gone, so that it is held. */
+  isUndecided?: boolean;
   /** The flags that list the rows; undefined where they are listed. */
   list?: readonly string[] | undefined;
 }
@@ -51,7 +53,15 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
   }));
   const isRead = facts.total !== undefined;
-  return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
+  // Once a run exists, the inputs of all rows must stay as they are.
+  const mayAdd = !facts.isOnce && haveNoRuns(rows.counts());
+  const lacksInput = ({ state, message }: (typeof reasons)[number]) =>
+    state === 'rejected' && /^4(00|22): .*(missing|required)/is.test(message) && !/unknown/i.test(message);
+  const all =
+    mayAdd && reasons.some(lacksInput)
+      ? [...notes, 'For an input of all rows, add -i name=text or -i name@file.']
+      : notes;
+  return { counts, isRead, reasons, notes: all, next: nextSteps(rows, facts) };
 }
 
 /** Copies that are listed by their names at most. */
@@ -81,6 +91,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     same,
     change = '',
     isLimited,
+    isUndecided = false,
     command,
     results,
   } = facts;
@@ -112,16 +123,16 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const token = has('unauthorized') ? ' with a valid token' : '';
   const continuing = isLimited ? 'To send the waiting rows' : `To continue${token}`;
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
-  const base = isOpen
-    ? continuing + also
-    : !has('held') && corrected && `Once the ${corrected} rows are corrected`;
+  const once = !has('held') && corrected && `Once the ${corrected} rows are corrected`;
+  const base = isOpen ? continuing + also : !isUndecided && once;
   const too = base ? ', too' : '';
   /** What is reached with each flag. */
   const goals = {
     '': base,
     '--send-changed': has('held')
       ? `To run held${corrected && ' and corrected'} rows${too}`
-      : has('failed') && !isOnce && !isOpen && `Once failed rows are corrected${too}`,
+      : !isOpen &&
+        ((isUndecided && once) || (has('failed') && !isOnce && `Once failed rows are corrected${too}`)),
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are${too}`,

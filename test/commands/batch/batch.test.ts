@@ -532,7 +532,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\nTo list the outputs: /,
+      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\nReport: json=r\.json\nTo list the outputs: /,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));

@@ -399,6 +399,22 @@ describe('batch --rows: tables that change', () => {
     expect(stdout).toMatch(/^rows\.csv:4 {2}held +may be a sent row that has changed$/m);
   });
 
+  test('batch: while an invalid row may be one that is gone, the command for corrected rows has --send-changed', async () => {
+    const { run, sent, state, write, wfr, cwd } = await prepareTable('customer,n:=\nA,1\nB,2\nC,x\n');
+    state.answerOf = (inputs) => (inputs.includes('"n":2') ? 'fail' : 'finish');
+    await run();
+    write('customer,n:=\nA,1\nB,3\nC,x\n');
+    const corrected = /^Once the invalid rows are corrected: wfr batch .* --send-changed$/m;
+    expect((await run('--send-changed')).stderr).toMatch(corrected);
+    const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(stdout).toContain(
+      '\nOnce the invalid rows are corrected, add --send-changed to the wfr batch command.\n',
+    );
+    write('customer,n:=\nA,1\nB,3\nC,4\n');
+    expect((await run('--send-changed')).exitCode).toBe(0);
+    expect(sent).toHaveLength(4);
+  });
+
   test('batch --label: a row with another content is held, and one that was removed and one that was added are not', async () => {
     const { run, sent, write } = await prepareTable(table('A,1', 'B,2', 'C,3'), '--label', 'customer');
     await run();

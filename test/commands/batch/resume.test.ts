@@ -247,7 +247,9 @@ describe('batch: resuming from a results file', () => {
     const run = (...args: string[]) => wfr([...BATCH_ARGS, ...args], { cwd });
     const first = await run();
     expect(first.exitCode).toBe(5);
-    expect(first.stderr).toContain('\nFor an input of all rows, add -i name=text or -i name@file.\n');
+    const advice = '\nFor an input of all rows, add -i name=text or -i name@file.\n';
+    expect(first.stderr).toContain(advice);
+    expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toContain(advice);
     expect((await run()).exitCode).toBe(5);
     expect(posts()).toHaveLength(2);
     expect((await run('-i', 'customer=Bolt')).exitCode).toBe(5);

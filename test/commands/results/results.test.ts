@@ -212,7 +212,7 @@ describe('results', () => {
     expect(exitCode).toBe(0);
     const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, took 24s\n';
     expect(stdout).toBe(
-      `${line}To list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
+      `${line}Report: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
     expect(saved.stdout).toBe(`${line}2 outputs saved in outs.\n`);
