@@ -151,7 +151,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
-    const { cutText, layOutTable } = await import('../../view/table.js');
+    const { cutMiddle, cutText, layOutTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
@@ -161,17 +161,17 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return `${laidOut.lines.join('\n')}\n`;
     };
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
-    const cellOf = (text: unknown, width = page.width || MAX_WIDTH) =>
-      cutText(sanitize(String(text).replaceAll('\n', '\\n')), width);
+    const cellOf = (text: unknown, cut = cutText) =>
+      cut(sanitize(String(text).replaceAll('\n', '\\n')), page.width || MAX_WIDTH);
     for await (const { label, cells, facts, values } of readRows()) {
       const { outcome } = facts;
       const row = [
-        // The end of a path is the last that is cut.
-        cellOf(label, Number.POSITIVE_INFINITY),
+        // Outside a window, a path is whole.
+        cellOf(label, (path) => path),
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        cellOf(failureText(facts)),
+        cellOf(failureText(facts), cutMiddle),
       ];
       rows.push(row);
       size += row.join('').length;
