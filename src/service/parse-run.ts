@@ -19,7 +19,16 @@ const MAX_TEXT = 4_000;
 const MAX_MESSAGE = 64 * 1024;
 
 /** The members of a Run, as parseRunJson names their values. */
-const RUN_MEMBERS = 'id status versionName createdAt steps stepsCompleted error output'.split(' ');
+const RUN_MEMBERS: readonly (keyof Run)[] = [
+  'id',
+  'status',
+  'versionName',
+  'createdAt',
+  'steps',
+  'stepsCompleted',
+  'error',
+  'output',
+];
 
 /** Parses the body of a response as a Run (UTF-8 JSON). Throws UnreadableResponseError. */
 export function parseRun(response: ReceivedResponse, idType?: IdType): Run {
