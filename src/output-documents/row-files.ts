@@ -73,24 +73,18 @@ export function createRowFiles(
   { nameOf }: ReturnType<typeof nameRows>,
 ) {
   let failure: unknown;
-  let unsaved = 0;
-  let documentCount = 0;
+  /** How many rows were not saved, and how many documents were. */
+  const counts = { unsaved: 0, documents: 0 };
   const warnings: string[] = [];
   return {
     /** The first ones. */
     warnings,
 
-    /** Why the first row was not saved, and how many were not. */
+    counts,
+
+    /** Why the first row was not saved. */
     get failure() {
       return failure;
-    },
-    get unsaved() {
-      return unsaved;
-    },
-
-    /** How many documents were saved. */
-    get documents() {
-      return documentCount;
     },
 
     /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
@@ -98,13 +92,13 @@ export function createRowFiles(
       const name = nameOf(label, row);
       try {
         const saved = (await documents?.save(run, name)) ?? { run, paths: [], warnings: [] };
-        documentCount += saved.paths.length;
+        counts.documents += saved.paths.length;
         if (warnings.length < MAX_WARNINGS) warnings.push(...saved.warnings);
         const { output } = saved.run;
         if (output && isFinished(saved.run)) await outputs?.saveOutput(name, output);
       } catch (error) {
         failure ??= error;
-        unsaved++;
+        counts.unsaved++;
       }
     },
 

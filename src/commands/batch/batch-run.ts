@@ -144,7 +144,7 @@ export function createBatchRun(tools: BatchTools) {
     else if (running > 0 && rowExits.has(ExitCode.stillRunning))
       lines.push(`Stopped by --timeout.${continued}`);
     const unrecorded = [...inProgress].flatMap(describeUnrecorded);
-    const unsaved = files?.unsaved ?? 0;
+    const unsaved = files?.counts.unsaved ?? 0;
     if (unsaved > 0) lines.push(`The files of ${pluralize(unsaved, 'row')} were not saved.`);
     if (unrecorded.length > 0) lines.push(`In progress when it stopped: ${unrecorded.join(', ')}.`);
     return lines;

@@ -130,10 +130,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const { warn } = await openReporter(decidePresentation(flags, context), context);
       const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
       const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
-      const saved = joined.rows.count('finished') - (rowFiles?.unsaved ?? 0);
+      const saved = joined.rows.count('finished') - (rowFiles?.counts.unsaved ?? 0);
       if (saveOutputs) notes.push(`${pluralize(saved, 'output')} saved in ${saveOutputs}.`);
       if (rowFiles && saveDocuments)
-        notes.push(`${pluralize(rowFiles.documents, 'document')} saved in ${saveDocuments}.`);
+        notes.push(`${pluralize(rowFiles.counts.documents, 'document')} saved in ${saveDocuments}.`);
       notes.push(...(report ?? []).map((target) => `Report: ${target}`));
       const exit = exitOfSeveral([exitOf(joined, writer), ...failures.map(exitOfError)]);
       const summary = describe();
@@ -322,19 +322,8 @@ function summaryOf(
   { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
   writer: Owner | undefined,
 ) {
-  const {
-    rows,
-    total,
-    copies,
-    missing,
-    period,
-    header,
-    isLimited,
-    isResumed,
-    isComplete,
-    batchTable,
-    rowOf,
-  } = joined;
+  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
+  const { batchTable, files, rowOf } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -351,7 +340,7 @@ function summaryOf(
   ].flatMap((note) => note || []);
   const known = total && total - missing;
   const same = `the ${name} command`;
-  const isUndecided = joined.files.some(({ recorded }) => recorded.completed?.undecided);
+  const isUndecided = files.some(({ recorded }) => recorded.completed?.undecided);
   const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited, isUndecided });
   // A command that continues has the table of the batch.
   const summary = writer || batchTable !== undefined ? { ...all, next: [] } : all;

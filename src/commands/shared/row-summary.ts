@@ -33,7 +33,8 @@ export interface SummaryFacts {
 
 /** Returns the summary of rows. */
 export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
-  const { total = 0, notes } = facts;
+  const { total = 0 } = facts;
+  const notes = [...facts.notes];
   const unseen = ['waiting', Math.max(0, total - rows.known)] as const;
   const counts = countWords([...rows.counts(), unseen].map(([state, count]) => [wordOf(state), count]));
   const reasons = rows.reasons().map((reason) => ({
@@ -57,11 +58,9 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const mayAdd = !facts.isOnce && haveNoRuns(rows.counts());
   const lacksInput = ({ state, message }: (typeof reasons)[number]) =>
     state === 'rejected' && /^4(00|22): .*(missing|required)/is.test(message) && !/unknown/i.test(message);
-  const all =
-    mayAdd && reasons.some(lacksInput)
-      ? [...notes, 'For an input of all rows, add -i name=text or -i name@file.']
-      : notes;
-  return { counts, isRead, reasons, notes: all, next: nextSteps(rows, facts) };
+  if (mayAdd && reasons.some(lacksInput))
+    notes.push('For an input of all rows, add -i name=text or -i name@file.');
+  return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
 }
 
 /** Copies that are listed by their names at most. */
