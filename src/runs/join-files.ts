@@ -214,6 +214,9 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
       if (why === undefined && rows.isNew(row)) continue;
       if (why !== undefined)
         newlyHeld.set(row, { event: 'recorded', row, key: '', label: rowLabel(table.name, line), held: why });
+      // Where the row is in this table, with the text that its label has.
+      const label = rows.label(row).replace(/^.*:\d+(?=( \(.*\))?$)/s, () => rowLabel(table.name, line));
+      rows.apply({ event: 'recorded', row, key: '', label });
       found.set(line, row);
       foundRows.add(row);
     }

@@ -123,7 +123,7 @@ export function cutText(text: string, width: number, atStart = false): string {
 }
 
 /** Returns both ends of a text that does not fit `width` columns, with "…" between them. */
-export function cutMiddle(text: string, width: number): string {
+function cutMiddle(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const end = cutText(text, Math.ceil(width / 2), true);
   const start = cutText(text, width - textWidth(end) + 1);

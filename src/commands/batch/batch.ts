@@ -206,7 +206,7 @@ const MAX_COMMAND = 1_000;
 const VALUE = 'WFR_VALUE';
 
 /**
- * Returns this command with other flags, and with `<value>` for values of inputs: no shell runs it until these are replaced.
+ * Returns this command with other flags, and with `<as-before>` for values of inputs: no shell runs it until these are replaced.
  * Returns undefined if it could contain a secret, is long, or cannot be continued.
  */
 function nextCommand(
@@ -214,7 +214,7 @@ function nextCommand(
   { header, input = [], results }: BatchFlags,
   { platform }: Context,
 ) {
-  // With quotes, a shell would take <value> for a text.
+  // With quotes, a shell would take that for a text.
   const isPlain = input.every((item) => /^[\w.-]+(@|:?=)/.test(item));
   if (header || !isPlain || results === '-') return undefined;
   const withoutValue = (arg: string) => {
@@ -231,7 +231,7 @@ function nextCommand(
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {
-    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform).replaceAll(VALUE, '<value>');
+    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform).replaceAll(VALUE, '<as-before>');
     const rest = end < kept.length ? [shellCommand(kept.slice(end), platform)] : [];
     return [text, ...flags.filter((flag) => !kept.includes(flag)), ...rest].join(' ');
   };

@@ -115,19 +115,16 @@ async function* eventsOf(
   listedCopies: string[],
   { plan, log: { recorded }, session }: BatchTools,
 ): AsyncGenerator<Event, void, void> {
-  /** The labels of rows that have copies, by their positions. */
-  const originals = new Map([...copies.values()].map((at) => [at, '']));
-  const copied: { label: string; original: number; of: number; place: string }[] = [];
+  const copied: Event[] = [];
   let at = -1;
   for await (const { label } of shardRows(plan)) {
     session.interruption.signal.throwIfAborted();
     const row = numbers[++at] ?? 0;
     const why = held.get(row);
     const place = found.places.get(at);
-    if (originals.has(at)) originals.set(at, label);
-    const original = copies.get(at);
-    if (original !== undefined) {
-      copied.push({ label, original, of: row, place: place ?? '' });
+    if (copies.has(at)) {
+      listedCopies.push(label);
+      copied.push({ event: 'copy', of: row, place: place ?? '', label });
       continue;
     }
     const known = recorded.keys.get(row);
@@ -143,9 +140,5 @@ async function* eventsOf(
   }
   for (const row of released) yield { event: 'released', row };
   yield { event: 'present', ...presence, table };
-  for (const { label: name, original, ...copy } of copied) {
-    const label = `${name} (of ${originals.get(original)})`;
-    listedCopies.push(label);
-    yield { event: 'copy', ...copy, label };
-  }
+  yield* copied;
 }

@@ -28,7 +28,7 @@ import {
 import { resolveServiceSettings } from '../../config/service.js';
 import { EXAMPLE_BASE_URL, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
-import { throwProblems, UsageError } from '../../errors.js';
+import { throwProblems, throwUnless, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { openHistory } from '../../history/history.js';
 import { describeParameter } from '../../parameters/declaration.js';
@@ -280,7 +280,7 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
       history,
     ];
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
+    throwUnless(error, UsageError);
     // A base URL that is missing or cannot be used is red in its own line.
     const whyUnset = hasUsableBaseUrl(sources) ? error.problems[0] : undefined;
     return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];

@@ -151,11 +151,13 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
-    const { cutMiddle, cutText, layOutTable } = await import('../../view/table.js');
+    const { cutText, layOutTable } = await import('../../view/table.js');
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
+      // In a third of the window, none is cut.
+      if (page.width > 0) shortenReasons(rows, 1 + (table?.columns.length ?? 0), page.width / 3);
       const laidOut = layOutTable(rows, columnsOf(rows), page);
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
@@ -163,15 +165,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
     const cellOf = (text: unknown, cut = cutText) =>
       cut(sanitize(String(text).replaceAll('\n', '\\n')), page.width || MAX_WIDTH);
+    const whole = (text: string) => text;
     for await (const { label, cells, facts, values } of readRows()) {
-      const { outcome } = facts;
       const row = [
-        // Outside a window, a path is whole.
-        cellOf(label, (path) => path),
+        cellOf(label, whole),
         ...cells.map((cell) => cellOf(textOf(cell))),
-        cellOf(outcome),
+        cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        cellOf(failureText(facts), cutMiddle),
+        cellOf(failureText(facts), page.width > 0 ? whole : cutText),
       ];
       rows.push(row);
       size += row.join('').length;
@@ -191,21 +192,20 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const isShort = prefix !== '' && page.width > 0;
     /** The widths of columns of values; infinite where they say little: the same in each row, or what a column of the table has. */
     const widths = valueNames.map((name, index) => {
-      const own = rows
-        .map((row) => ({ row, cell: row[written.length + 2 + index] }))
-        .filter(({ cell }) => cell);
-      const isSame = own.length > 1 && new Set(own.map(({ cell }) => cell)).size === 1;
-      const isKnown =
-        isSame || written.some((_, column) => own.every(({ row, cell }) => cell === row[column + 1]));
-      const width = Math.max(...[name, ...own.map(({ cell = '' }) => cell)].map((text) => text.length));
-      return isKnown ? Number.POSITIVE_INFINITY : width;
+      const filled = rows.filter((row) => row[written.length + 2 + index]);
+      const cells = filled.map((row) => row[written.length + 2 + index] ?? '');
+      const isSame = cells.length > 1 && new Set(cells).size === 1;
+      const isOfTable = (_: string, column: number) =>
+        filled.every((row, at) => row[column + 1] === cells[at]);
+      if (isSame || written.some(isOfTable)) return Number.POSITIVE_INFINITY;
+      return Math.max(name.length, ...cells.map(({ length }) => length));
     });
     const least = Math.min(...widths);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: isShort ? 'LINE' : 'ROW',
         isCutInMiddle: () => !isShort,
-        least: isShort ? page.width : page.width / 3,
+        least: page.width / 3,
       },
       // The first one usually names the row.
       ...written.map((header, index) => {
@@ -306,12 +306,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         error ? `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}` : [],
       );
       const { rows, total = 0, missing } = joined;
-      const unlisted = table ? 0 : total - missing - rows.known;
-      const flag = source ? shellCommand(['--rows', source]) : '--rows <table>';
+      const unlisted = table ? rows.count('gone') : total - missing - rows.known;
+      const name = source === undefined ? '<table>' : shellCommand([source]);
+      const how = table || source === '' ? '' : ` without --rows ${name}`;
       if (unlisted > 0 && format !== 'id')
-        warnings.push(
-          `not listed${source === '' ? '' : ` without ${flag}`}: ${pluralize(unlisted, 'waiting row')}`,
-        );
+        warnings.push(`not listed${how}: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}`);
       if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
@@ -320,6 +319,27 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return warnings;
     },
   };
+}
+
+/**
+ * Replaces what different reasons of an outcome begin with, up to a colon, by "…" where they have more than `most` characters:
+ * the summary has them in full.
+ */
+function shortenReasons(rows: readonly string[][], outcome: number, most: number): void {
+  const starts = new Map<string | undefined, string>();
+  for (const row of rows) {
+    const { [outcome]: word, [row.length - 1]: reason = '' } = row;
+    const start = starts.get(word) ?? reason;
+    let end = 0;
+    while (end < start.length && start[end] === reason[end]) end++;
+    starts.set(word, start.slice(0, end));
+  }
+  for (const row of rows) {
+    const reason = row.pop() ?? '';
+    const start = starts.get(row[outcome]) ?? '';
+    const length = start === reason ? 0 : start.lastIndexOf(': ') + 2;
+    row.push(length > 2 && reason.length > most ? `…${reason.slice(length)}` : reason);
+  }
 }
 
 const NULL = Buffer.from('null');

@@ -83,7 +83,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       throw new UsageError(error.problems, await findHint(files, context));
     });
     const { isMixed, problems, absent } = all;
-    const { get, report, rows: tablePath, saveOutputs } = flags;
+    const { get, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
     const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
@@ -101,13 +101,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       // For people, those of the first outputs stand for the whole output.
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
       const pointers = plan.format === 'text' && !chosen ? await findValues(joined) : plan.pointers;
-      const values =
-        chosen ??
-        pointers
-          .map(({ text }) => text)
-          .filter(isCopyable)
-          .slice(0, MAX_LISTED);
-      const { saveDocuments } = flags;
+      const found = pointers.map(({ text }) => text);
+      const values = chosen ?? found.filter(isCopyable).slice(0, MAX_LISTED);
       const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath, saveDocuments }) : [];
       const shown = isShown && !saveOutputs ? [...names, ...flagsOfRows] : [];
       const list = hasRows ? undefined : source ? ['--rows', source] : ['--get', ''];
@@ -323,7 +318,7 @@ function summaryOf(
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
-  const { batchTable, files, rowOf } = joined;
+  const { batchTable, files } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
@@ -333,8 +328,7 @@ function summaryOf(
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && isRunning && last,
-    rowOf && rows.count('gone') > 0 && 'Rows that are gone are listed without --rows.',
-    batchTable !== undefined && `The table of the batch is ${batchTable}.`,
+    batchTable !== undefined && `The batch's table is ${batchTable}.`,
     ...copiesNotes(copies),
     ...said,
   ].flatMap((note) => note || []);

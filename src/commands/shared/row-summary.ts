@@ -57,7 +57,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   // Once a run exists, the inputs of all rows must stay as they are.
   const mayAdd = !facts.isOnce && haveNoRuns(rows.counts());
   const lacksInput = ({ state, message }: (typeof reasons)[number]) =>
-    state === 'rejected' && /^4(00|22): .*(missing|required)/is.test(message) && !/unknown/i.test(message);
+    state === 'rejected' && /^4(00|22): (?!.*unknown).*(missing|required)/is.test(message);
   if (mayAdd && reasons.some(lacksInput))
     notes.push('For an input of all rows, add -i name=text or -i name@file.');
   return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
@@ -68,7 +68,9 @@ const MAX_LISTED_COPIES = 20;
 
 /** Returns a line about the files that are copies of others, by their labels; none if there are none. */
 export function copiesNotes(labels: readonly string[]): string[] {
-  return labels.length === 0 ? [] : [`Not sent, as copies: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
+  return labels.length === 0
+    ? []
+    : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
 /** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
@@ -84,16 +86,8 @@ function lacksNumber(label: string, row: number, again: Again): boolean {
 type DescribeStep = (goal: string, flag: string) => NextStep;
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
-  const {
-    total = Number.POSITIVE_INFINITY,
-    isOnce = false,
-    same,
-    change = '',
-    isLimited,
-    isUndecided = false,
-    command,
-    results,
-  } = facts;
+  const { same, command, results, isLimited, isUndecided } = facts;
+  const { total = Number.POSITIVE_INFINITY, isOnce = false, change = '' } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const isContinued = isOpen && !isLimited && command;

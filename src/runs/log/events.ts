@@ -108,7 +108,7 @@ const FILE_EVENTS = {
     table: optional(DIGEST),
     places: optional(TEXT),
   },
-  /** At a place is a copy of the row `of`, which is not sent, and the label names both. Those of a command follow its `present`. */
+  /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
   copy: { of: ROW, place: DIGEST, label: optional(TEXT) },
   /** The command that has found these rows came to its end. */
   completed: {},

@@ -1092,11 +1092,11 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
 
   test('batch: a command is printed without the values of its inputs, which no shell takes before they are replaced', async () => {
     for (const [flags, shown] of [
-      [['-i', 'key=s3cret'], '-i key=<value>'],
-      [['-ikey=s3cret'], '-ikey=<value>'],
-      [['--input=key=s3cret', '-i', 'y=s3cret'], '--input=key=<value> -i y=<value>'],
-      [['-i', 'akey=s3cret', '-i', 'key=s3cret'], '-i akey=<value> -i key=<value>'],
-      [['-i', 'key:="s3cret\\n"', '-i', 'file@$&'], "-i key:=<value> -i 'file@$&'"],
+      [['-i', 'key=s3cret'], '-i key=<as-before>'],
+      [['-ikey=s3cret'], '-ikey=<as-before>'],
+      [['--input=key=s3cret', '-i', 'y=s3cret'], '--input=key=<as-before> -i y=<as-before>'],
+      [['-i', 'akey=s3cret', '-i', 'key=s3cret'], '-i akey=<as-before> -i key=<as-before>'],
+      [['-i', 'key:="s3cret\\n"', '-i', 'file@$&'], "-i key:=<as-before> -i 'file@$&'"],
     ] as const) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(` --workflow-id-field workflowId ${shown}`);

@@ -190,12 +190,12 @@ describe('batch --each: files that change', () => {
     const { run, wfr, cwd, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
     expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
-    expect(first.stderr).toContain('Not sent, as copies: scans/b.pdf (of scans/a.pdf).');
+    expect(first.stderr).toContain('Not sent, as copies of other files: scans/b.pdf.');
     const { exitCode, stdout, stderr } = await wfr(['results', 'out.jsonl'], { cwd });
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 0,
       stdout: expect.stringMatching(
-        /^2 rows: 2 finished\nBegan .*\nNot sent, as copies: scans\/b\.pdf \(of scans\/a\.pdf\)\.\n/,
+        /^2 rows: 2 finished\nBegan .*\nNot sent, as copies of other files: scans\/b\.pdf\.\n/,
       ),
       stderr: '',
     });
@@ -208,7 +208,7 @@ describe('batch --each: files that change', () => {
     const { run, sent, write } = await prepareFolder({ 'b.pdf': 'B' });
     await run();
     write('a.pdf', 'B');
-    expect((await run()).stderr).toContain('Not sent, as copies: scans/a.pdf (of scans/b.pdf).');
+    expect((await run()).stderr).toContain('Not sent, as copies of other files: scans/a.pdf.');
     expect(sent).toHaveLength(1);
   });
 
@@ -705,7 +705,7 @@ const CELLS: Record<Change, (before: Before) => { sends: number; words: string[]
   'sent changed': (before) => ({ sends: 1, words: ['2 finished', ...goneOf(before)] }),
   copied: (before) => ({
     sends: before === 'invalid' ? 1 : 0,
-    words: [...wordsOf(before), 'Not sent, as copies: '],
+    words: [...wordsOf(before), 'as copies of other files: '],
   }),
 };
 

@@ -182,7 +182,7 @@ describe('history: recording and listing runs', () => {
     const limited = `wfr batch ${FAILING} --rows rows.csv --results b.jsonl --concurrency 1 --limit 1`;
     expect(await next()).toBe(`To continue <id>: ${limited}`);
     await batch('--results', 'c.jsonl', ...first, '-i', 'note=Initrode');
-    const inputs = `wfr batch ${FAILING} --rows rows.csv --results c.jsonl ${first.join(' ')} -i note=<value>`;
+    const inputs = `wfr batch ${FAILING} --rows rows.csv --results c.jsonl ${first.join(' ')} -i note=<as-before>`;
     expect(await next()).toBe(`To continue <id>: ${inputs}`);
     await batch('--results', 'd.jsonl', ...first, '-i', 'my note=Initrode');
     expect(await next()).toBe('To continue <id>, run its command again.');

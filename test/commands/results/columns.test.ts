@@ -449,8 +449,6 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held +may be/m);
     // An invalid row that has changed is a new one.
     expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
-    expect(stderr).toContain('\nRows that are gone are listed without --rows.\n');
-    expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).not.toContain('without --rows');
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
@@ -474,7 +472,7 @@ describe('results --rows', () => {
     writeFileSync(join(cwd, 'copy.csv'), 'name\nAda\nMia\n');
     // A command that continues would have the batch's table.
     const other = await show('--rows', 'copy.csv');
-    expect(other.stderr).toContain('\nThe table of the batch is t.csv.\n');
+    expect(other.stderr).toContain("\nThe batch's table is t.csv.\n");
     expect(other.stderr).not.toContain('wfr batch');
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nZoe\nMia\n');
     const changed = await show('--rows', './t.csv');
@@ -482,7 +480,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        /^3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held +may be a sent row that has changed\n/m);
@@ -497,6 +495,34 @@ describe('results --rows', () => {
     expect(changed.stderr).toContain('To run held rows, add --send-changed to the wfr batch command.\n');
   });
 
+  test('results --rows: the summary names rows by the lines of the table that is shown, and by what told them', async () => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      const message =
+        inputs.name === 'Bob' ? 'The inputs are wrong: no city' : 'The inputs are wrong: no street';
+      reply.send(422, { message });
+    });
+    const cwd = folderWith({ 't.csv': 'name\nAda\nBob\n' });
+    const flags = ['--results', 'out.jsonl', '--rate', '0', '--label', 'name', '--concurrency', '1'];
+    await wfr(['batch', 'w', '--rows', 't.csv', ...flags], { cwd });
+    writeFileSync(join(cwd, 't.csv'), 'name\nNew\nBob\nCy\nAda\n');
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
+    const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    // What all reasons begin with tells no row from another.
+    expect(stdout).toBe(
+      [
+        'LINE  name  OUTCOME   REASON',
+        '2     New   waiting',
+        '3     Bob   rejected  …no city',
+        '4     Cy    waiting',
+        '5     Ada   rejected  …no street',
+        '',
+      ].join('\n'),
+    );
+    expect(stderr).toContain('  1 rejected (422), t.csv:5 (Ada, row 2): The inputs are wrong: no street\n');
+    expect(stderr).toContain('  1 rejected (422), t.csv:3 (Bob): The inputs are wrong: no city\n');
+  });
+
   test('results --rows: of a table with files, changed rows are held as the next batch holds them', async () => {
     const { wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
@@ -508,7 +534,7 @@ describe('results --rows', () => {
     await wfr(batch, { cwd });
     writeFileSync(join(cwd, 't.csv'), 'name,scan@\nAda,a.pdf\nBobby,a.pdf\nCy,a.pdf\n');
     const show = async () =>
-      (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split(';')[0];
+      (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split(/[\n;]/)[1];
     const before = await show();
     expect(before).toBe('3 rows: 1 failed, 2 held');
     await wfr(batch, { cwd });
