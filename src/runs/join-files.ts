@@ -29,7 +29,7 @@ export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
    */
   rowOf?: (line: number) => number | undefined;
   /** The table of the batch, if this one has another name. */
-  batchTable?: string | undefined;
+  batchTable?: string;
   /** What `wfr batch` would record of rows that the results do not have. */
   held?: ReadonlyMap<number, RowEvent>;
 };
@@ -231,8 +231,13 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
     throw new UsageError(`${table.name}: has no row of ${files[0]?.name}, such as ${label}`);
   rows.setFound((row) => foundRows.has(row));
   for (const event of newlyHeld.values()) rows.apply(event);
-  const batchTable = isOther ? tableOf(label).slice(0, -1) : undefined;
-  return { ...joined, total, batchTable, rowOf: found.get, held: newlyHeld };
+  return {
+    ...joined,
+    total,
+    batchTable: isOther ? tableOf(label).slice(0, -1) : '',
+    rowOf: found.get,
+    held: newlyHeld,
+  };
 }
 
 /** Leaves rows that name files with the digest of what their table has. */

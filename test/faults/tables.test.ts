@@ -126,6 +126,8 @@ describe('a signal before rows are sent', () => {
         exitCode: code,
         stderr: 'wfr: interrupted\n',
       });
+      // The copy of the table is closed at its end, where no process ends.
+      stdin.push(null);
     },
   );
 

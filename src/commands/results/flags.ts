@@ -16,7 +16,7 @@ Examples:
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html`,
   define(command) {
-    command.argument('<file...>', 'results files, ids of batches in the history, or @last');
+    command.argument('<file...>', 'results files, ids of batches, or @last');
     addFlags(command, 'outputOfRows');
     command
       .optionsGroup('Output:')

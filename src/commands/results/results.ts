@@ -87,7 +87,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
-    const { command, source } = await findBatch(files, all, context);
+    const { command, source } = await findBatch(all, context);
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0
@@ -193,25 +193,22 @@ async function findHint(files: readonly ResultsFile[], context: Context): Promis
  * Returns what the history has of the batch of the first file: the command that continues it, with more flags, if it is the only
  * one, and the path of its table, which is empty for a folder. Each is undefined if it is not known.
  */
-async function findBatch(
-  [file, ...others]: readonly ResultsFile[],
-  { header }: JoinedFiles,
-  context: Context,
-) {
+async function findBatch({ files, header, isComplete }: JoinedFiles, context: Context) {
   const batch = (await openHistory(context).readSoon()).find(
     // The command knows the file by its path, and would trigger all runs again without it.
-    ({ id, results }) => file?.path === results && id.replaceAll('-', '') === header?.rowSalt,
+    ({ id, results }) => files[0]?.path === results && id.replaceAll('-', '') === header?.rowSalt,
   );
   // The results are shown whatever the config file has.
   const profile = await chooseProfile({}, context).catch(() => undefined);
   const current = currentBaseUrl({ flags: {}, profile, context });
   const { label = '', command, baseUrl = '' } = batch ?? {};
-  const table = (await isFile(label)) ? shownPath(label, context.cwd) : undefined;
-  // As wfr batch has it: --limit was of the rows that were sent.
-  const unlimited = others.length > 0 ? undefined : command?.replace(LIMIT, '');
+  // Which separator its cells have is not known here.
+  const isTable = !/ --delimiter\b/.test(command ?? '') && (await isFile(label));
+  // What --limit has left waits for a command without it; what a signal has left does not.
+  const known = files.length > 1 ? undefined : command?.replace(isComplete ? LIMIT : '', '');
   return {
-    command: continuation({ command: unlimited, baseUrl }, current, context),
-    source: label.endsWith('*') ? '' : table,
+    command: continuation({ command: known, baseUrl }, current, context),
+    source: label.endsWith('*') ? '' : isTable ? shownPath(label, context.cwd) : undefined,
   };
 }
 
@@ -328,7 +325,7 @@ function summaryOf(
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && isRunning && last,
-    batchTable !== undefined && `The batch's table is ${batchTable}.`,
+    batchTable && `The batch's table is ${batchTable}.`,
     ...copiesNotes(copies),
     ...said,
   ].flatMap((note) => note || []);
@@ -337,7 +334,7 @@ function summaryOf(
   const isUndecided = files.some(({ recorded }) => recorded.completed?.undecided);
   const all = summarize(rows, { ...facts, total: known, notes, isOnce, same, isLimited, isUndecided });
   // A command that continues has the table of the batch.
-  const summary = writer || batchTable !== undefined ? { ...all, next: [] } : all;
+  const summary = writer || batchTable ? { ...all, next: [] } : all;
   if (!period) return summary;
   const { startedAt, durationMs } = period;
   const time = formatElapsed(durationMs);

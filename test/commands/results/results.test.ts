@@ -45,6 +45,11 @@ describe('results', () => {
     expect(last.stdout).toContain(' in.jsonl -o csv > ');
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
     expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
+    // Another separator would make other rows of the table.
+    writeFileSync(join(cwd, 'pipes.txt'), 'n|m\n1|2\n');
+    const pipes = ['--delimiter', '|', '--results', 'pipes.jsonl', '--rate', '0'];
+    await wfr(['batch', 'w', '--rows', 'pipes.txt', ...pipes], options);
+    expect((await wfr(['results', '@last'], options)).stdout).toContain(" pipes.jsonl --get ''\n");
   });
 
   test.each([
