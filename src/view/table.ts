@@ -110,14 +110,15 @@ const lineWidth = (columns: readonly { width: number }[]) =>
 export function cutText(text: string, width: number, atStart = false): string {
   // No character takes more than two columns for each of its units; to measure a text takes long.
   if (text.length * 2 <= width || textWidth(text) <= width) return text;
-  const segments = [...new Intl.Segmenter().segment(text)];
+  const segments = new Intl.Segmenter().segment(text);
   const add = (one: string, other: string) => (atStart ? other + one : one + other);
   let shown = '';
+  let room = width - 1;
   // Those that are kept are few, and the text may be long.
-  for (const { segment } of atStart ? segments.reverse() : segments) {
-    const longer = add(shown, segment);
-    if (textWidth(longer) >= width) break;
-    shown = longer;
+  for (const { segment } of atStart ? [...segments].reverse() : segments) {
+    room -= textWidth(segment);
+    if (room < 0) break;
+    shown = add(shown, segment);
   }
   return add(shown, '…');
 }
