@@ -86,6 +86,7 @@ const MAX_CELL = 32_767;
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
+  const isWindow = page.width > 0;
   // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -157,7 +158,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const layOut = () => {
       if (rows.length === 0) return '';
       // In a third of the window, none is cut.
-      if (page.width > 0) shortenReasons(rows, 1 + (table?.columns.length ?? 0), page.width / 3);
+      if (isWindow) shortenReasons(rows, 1 + (table?.columns.length ?? 0), page.width / 3);
       const laidOut = layOutTable(rows, columnsOf(rows), page);
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
@@ -172,7 +173,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        cellOf(failureText(facts), page.width > 0 ? whole : cutText),
+        cellOf(failureText(facts), isWindow ? whole : cutText),
       ];
       rows.push(row);
       size += row.join('').length;
@@ -187,9 +188,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
     const written = table?.columns ?? [];
-    const prefix = commonTable(rows.map(([label = '']) => label));
-    // The user has named the table.
-    const isShort = prefix !== '' && page.width > 0;
+    // In a window, the table or the folder that the user has named is left out.
+    const labels = isWindow ? rows.map(([label = '']) => label) : [];
+    const name = commonTable(labels);
+    const start = name || commonStart(labels).replace(/[^/]*$/, '');
     /** The widths of columns of values; infinite where they say little: the same in each row, or what a column of the table has. */
     const widths = valueNames.map((name, index) => {
       const filled = rows.filter((row) => row[written.length + 2 + index]);
@@ -203,8 +205,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const least = Math.min(...widths);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
-        header: isShort ? 'LINE' : 'ROW',
-        isCutInMiddle: () => !isShort,
+        header: name ? 'LINE' : 'ROW',
+        isCutInMiddle: () => !name,
         least: page.width / 3,
       },
       // The first one usually names the row.
@@ -226,10 +228,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const rank = width === Number.POSITIVE_INFINITY ? 5 : width === least ? 2 : 4;
         return { header, isKept: index === 0, rank };
       }),
-      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3), isCutInMiddle: () => true },
+      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3) },
     ];
     return columns.map((column, index) => ({
-      text: ({ [index]: cell = '' }) => (isShort && index === 0 ? cell.slice(prefix.length) : cell),
+      text: ({ [index]: cell = '' }) => (index === 0 ? cell.slice(start.length) : cell),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
       least: Math.min(20, page.width / 5),
       ...column,
@@ -322,24 +324,25 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 }
 
 /**
- * Replaces what different reasons of an outcome begin with, up to a colon, by "…" where they have more than `most` characters:
- * the summary has them in full.
+ * Replaces what the reasons of an outcome begin with, up to a colon, by "…" where they have more than `most` characters: the
+ * summary has them in full.
  */
 function shortenReasons(rows: readonly string[][], outcome: number, most: number): void {
-  const starts = new Map<string | undefined, string>();
-  for (const row of rows) {
-    const { [outcome]: word, [row.length - 1]: reason = '' } = row;
-    const start = starts.get(word) ?? reason;
-    let end = 0;
-    while (end < start.length && start[end] === reason[end]) end++;
-    starts.set(word, start.slice(0, end));
+  for (const word of new Set(rows.map((row) => row[outcome]))) {
+    const same = rows.filter((row) => row[outcome] === word);
+    const length = commonStart(same.map((row) => row.at(-1) ?? '')).lastIndexOf(': ') + 2;
+    for (const row of same) {
+      const reason = row.pop() ?? '';
+      row.push(length > 2 && reason.length > most ? `…${reason.slice(length)}` : reason);
+    }
   }
-  for (const row of rows) {
-    const reason = row.pop() ?? '';
-    const start = starts.get(row[outcome]) ?? '';
-    const length = start === reason ? 0 : start.lastIndexOf(': ') + 2;
-    row.push(length > 2 && reason.length > most ? `…${reason.slice(length)}` : reason);
-  }
+}
+
+/** Returns what all texts begin with. */
+function commonStart([first = '', ...others]: readonly string[]): string {
+  let start = first;
+  for (const text of others) while (!text.startsWith(start)) start = start.slice(0, -1);
+  return start;
 }
 
 const NULL = Buffer.from('null');

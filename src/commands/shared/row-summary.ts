@@ -172,7 +172,7 @@ function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[]
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
-  const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results$)/, '');
+  const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
   // The table that was sent may have the name of its results file.
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
   const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
