@@ -87,6 +87,8 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
   const isWindow = page.width > 0;
+  /** What suffices for a file or a reason, of which others may be left out. */
+  const room = Math.max(20, page.width / 3);
   // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -157,8 +159,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
-      // In a third of the window, none is cut.
-      if (isWindow) shortenReasons(rows, 1 + (table?.columns.length ?? 0), page.width / 3);
+      if (isWindow) shortenReasons(rows, 1 + (table?.columns.length ?? 0), room);
       const laidOut = layOutTable(rows, columnsOf(rows), page);
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
@@ -194,21 +195,17 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const start = name || commonStart(labels).replace(/[^/]*$/, '');
     /** The widths of columns of values; infinite where they say little: the same in each row, or what a column of the table has. */
     const widths = valueNames.map((name, index) => {
-      const filled = rows.filter((row) => row[written.length + 2 + index]);
-      const cells = filled.map((row) => row[written.length + 2 + index] ?? '');
+      const at = written.length + 2 + index;
+      const filled = rows.filter((row) => row[at]);
+      const cells = filled.map((row) => row[at] ?? '');
       const isSame = cells.length > 1 && new Set(cells).size === 1;
-      const isOfTable = (_: string, column: number) =>
-        filled.every((row, at) => row[column + 1] === cells[at]);
+      const isOfTable = (_: string, column: number) => filled.every((row) => row[column + 1] === row[at]);
       if (isSame || written.some(isOfTable)) return Number.POSITIVE_INFINITY;
       return Math.max(name.length, ...cells.map(({ length }) => length));
     });
     const least = Math.min(...widths);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
-      {
-        header: name ? 'LINE' : 'ROW',
-        isCutInMiddle: () => !name,
-        least: page.width / 3,
-      },
+      { header: name ? 'LINE' : 'ROW', isCutInMiddle: () => !name, least: room },
       // The first one usually names the row.
       ...written.map((header, index) => {
         const isPath = header.endsWith('@');
@@ -228,7 +225,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const rank = width === Number.POSITIVE_INFINITY ? 5 : width === least ? 2 : 4;
         return { header, isKept: index === 0, rank };
       }),
-      { header: 'REASON', rank: 1, least: Math.max(20, page.width / 3) },
+      { header: 'REASON', rank: 1, least: room },
     ];
     return columns.map((column, index) => ({
       text: ({ [index]: cell = '' }) => (index === 0 ? cell.slice(start.length) : cell),
@@ -309,7 +306,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       );
       const { rows, total = 0, missing } = joined;
       const unlisted = table ? rows.count('gone') : total - missing - rows.known;
-      const name = source === undefined ? '<table>' : shellCommand([source]);
+      const name = source ? shellCommand([source]) : '<table>';
       const how = table || source === '' ? '' : ` without --rows ${name}`;
       if (unlisted > 0 && format !== 'id')
         warnings.push(`not listed${how}: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}`);
@@ -330,10 +327,13 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 function shortenReasons(rows: readonly string[][], outcome: number, most: number): void {
   for (const word of new Set(rows.map((row) => row[outcome]))) {
     const same = rows.filter((row) => row[outcome] === word);
-    const length = commonStart(same.map((row) => row.at(-1) ?? '')).lastIndexOf(': ') + 2;
+    const start = commonStart(same.map((row) => row.at(-1) ?? ''));
     for (const row of same) {
       const reason = row.pop() ?? '';
-      row.push(length > 2 && reason.length > most ? `…${reason.slice(length)}` : reason);
+      let known = 0;
+      // No more is left out than must be.
+      for (const { index } of start.matchAll(/: /g)) if (reason.length - known > most) known = index + 2;
+      row.push(known > 0 ? `…${reason.slice(known)}` : reason);
     }
   }
 }

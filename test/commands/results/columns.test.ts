@@ -218,6 +218,9 @@ describe('results --get on a terminal', () => {
 2     finished       1
 3     failed            …119.00 expected, 191.00 found
 `);
+    const nested = folderOf(failed(2, 'The service could not read the second page: {"code": 7}'));
+    const shown = await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: nested });
+    expect(shown.stdout).toMatch(/ …\{"code": 7\}\n$/);
   });
 
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
