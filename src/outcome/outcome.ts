@@ -4,7 +4,7 @@
  */
 import { type Facts, stateOfError } from '../errors.js';
 import { type ErrorCode, type Exit, ExitCode } from '../exit-code.js';
-import { hasEndedStatus, isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
+import { hasEnded, isKnownStatus, type Run } from '../service/run.js';
 import { formatDuration } from '../text/quantity.js';
 import { ROW_LABEL } from '../text/row-label.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
@@ -112,12 +112,12 @@ export interface Outcome extends Subject {
 /** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
 export function stateOfRun(run: Run | undefined, error?: Facts): State {
   if (error) return stateOfError(error);
-  return endOf(run?.status) ?? 'running';
+  return endOf(run) ?? 'running';
 }
 
-/** Returns the state that a status stands for, which has the name of a final one; undefined while the run goes on. */
-export function endOf(status: string | undefined) {
-  return hasEndedStatus(status) ? (status.toLowerCase() as Lowercase<TerminalStatus>) : undefined;
+/** Returns the state of a run that has ended, which has the name of its status; undefined while the run goes on. */
+export function endOf(run: Run | undefined) {
+  return hasEnded(run) ? (run.status.toLowerCase() as Lowercase<typeof run.status>) : undefined;
 }
 
 /** Returns the exit for one run or row. */

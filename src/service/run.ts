@@ -2,7 +2,6 @@
 
 /** Statuses that do not change any more. */
 const TERMINAL_STATUSES = ['FINISHED', 'FAILED'] as const;
-export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
 /** Every status that the interface defines. */
 export const KNOWN_STATUSES: readonly string[] = ['PENDING', 'RUNNING', ...TERMINAL_STATUSES];
@@ -22,7 +21,8 @@ export interface Run {
   json: Uint8Array;
 }
 
-export type EndedRun = Run & { status: TerminalStatus };
+type Ended = { status: (typeof TERMINAL_STATUSES)[number] };
+export type EndedRun = Run & Ended;
 
 /** Returns the run without its JSON, which may be large: it was printed. */
 export function withoutJson(run: Run): Run {
@@ -35,13 +35,8 @@ export function isFinished(run: Run | undefined): run is Run & { status: 'FINISH
 }
 
 /** Returns whether there is a run, and its status is FINISHED or FAILED. */
-export function hasEnded(run: Run | undefined): run is EndedRun {
-  return hasEndedStatus(run?.status);
-}
-
-/** Returns whether a status is FINISHED or FAILED. */
-export function hasEndedStatus(status: string | undefined): status is TerminalStatus {
-  return TERMINAL_STATUSES.some((terminal) => terminal === status);
+export function hasEnded<One extends Partial<Run>>(run: One | undefined): run is One & Ended {
+  return TERMINAL_STATUSES.some((terminal) => terminal === run?.status);
 }
 
 /** Returns the output as JSON text (UTF-8): `null` where the service sent none. */

@@ -9,7 +9,7 @@ import { continuation, idShortener, isBatch, openHistory, type PastRun } from '.
 import type { State } from '../../outcome/outcome.js';
 import { type Context, isAliveHere } from '../../platform/context.js';
 import { shownPath, statOf } from '../../platform/files.js';
-import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
+import { hasEnded, KNOWN_STATUSES } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { formatCount, pluralize } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
@@ -188,7 +188,7 @@ function statusCommand(
   here: string | undefined,
   platform: Context['platform'],
 ): string | undefined {
-  const open = runs.filter((run) => !isBatch(run) && !hasEndedStatus(run.status));
+  const open = runs.filter((run) => !isBatch(run) && !hasEnded(run));
   const service = (open.find(({ baseUrl }) => baseUrl === here) ?? open[0])?.baseUrl;
   if (!service) return undefined;
   const ids = open.filter(({ baseUrl }) => baseUrl === service).map(({ id }) => shorten(id));

@@ -82,7 +82,7 @@ export function transition<Known extends { state: RowState }>(
     case 'lost':
       return { now: become('lost') };
     case 'ended':
-      return { now: become(endOf(event.run.status) ?? 'failed') };
+      return { now: become(endOf(event.run) ?? 'failed') };
   }
 }
 
