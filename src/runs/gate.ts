@@ -11,7 +11,7 @@ import { NetworkError, NotTriggeredError, type PollFailure, RESEND_503_HINT } fr
 import { HttpError } from '../service/http-error.js';
 import { backoff } from '../service/retry.js';
 import { formatDuration } from '../text/quantity.js';
-import { createRateLimiter, isTooBusy } from './rate-limiter.js';
+import { createRateLimiter } from './rate-limiter.js';
 
 /** How long a service may be unreachable or too busy before the batch gives up (ms). */
 const MAX_OUTAGE = 5 * 60_000;
@@ -77,8 +77,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   const ending = AbortSignal.any([signal, givenUp]);
   let outage: Outage | undefined;
   /** The status of the first of the latest responses, all of which say that the service is too busy, and the time since. */
-  let busyStatus: number | undefined;
-  let busyTime: AwakeTime | undefined;
+  let busy: { status: number; awake: AwakeTime } | undefined;
   let waitCause: WaitCause | undefined;
   let until = 0;
   /** When a run that could not be read for want of a connection is read again. */
@@ -100,16 +99,15 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
 
     /** What requests wait for; undefined while they need not. */
     get wait(): ServiceWait | undefined {
-      const next = waitCause || busyStatus ? until : readAgain;
-      return next === undefined ? undefined : { status: busyStatus, until: next };
+      const next = waitCause || busy ? until : readAgain;
+      return next === undefined ? undefined : { status: busy?.status, until: next };
     },
 
     acquire: limiter.acquire,
 
     onResponse(status: number, retryAfter: number | undefined): void {
       readAgain = undefined;
-      limiter.onResponse(status, retryAfter);
-      if (isTooBusy(status, retryAfter)) stayBusy(status);
+      if (limiter.onResponse(status, retryAfter)) stayBusy(status);
       else if (status < 500) endBusy();
     },
 
@@ -215,18 +213,16 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   }
 
   function stayBusy(status: number): void {
-    busyStatus ??= status;
-    busyTime ??= startAwakeTime(clock);
-    if (busyTime.elapsed() < MAX_OUTAGE) return;
+    busy ??= { status, awake: startAwakeTime(clock) };
+    if (busy.awake.elapsed() < MAX_OUTAGE) return;
     // The rows that wait have no response of their own.
     const cause = waitCause ?? new HttpError({ url: '', status, request: { workflowId: '', length: 0 } });
     giveUp(new NotTriggeredError(cause, 'unsent', 1, 0));
   }
 
   function endBusy(): void {
-    busyTime?.end();
-    busyTime = undefined;
-    busyStatus = undefined;
+    busy?.awake.end();
+    busy = undefined;
     waitCause = undefined;
   }
 
@@ -234,7 +230,7 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
     outage?.awake.end();
     outage?.end();
     outage = undefined;
-    if (!busyTime) waitCause = undefined;
+    if (!busy) waitCause = undefined;
   }
 
   function giveUp(error: unknown): void {

@@ -13,11 +13,6 @@ const RECOVERY_SECONDS = 4;
 /** Rejections within this time (ms) count as one. */
 const SAME_REJECTION = 1_000;
 
-/** Returns whether a response says that the service receives too many requests. */
-export function isTooBusy(status: number, retryAfter: number | undefined): boolean {
-  return status === 429 || (status === 503 && retryAfter !== undefined);
-}
-
 /** Returns a limiter that allows `limit` requests a second (Infinity: no limit). */
 export function createRateLimiter(limit: number, clock: Clock) {
   let rate = limit;
@@ -55,10 +50,13 @@ export function createRateLimiter(limit: number, clock: Clock) {
       wake.abort();
     },
 
-    onResponse(status: number, retryAfter: number | undefined): void {
+    /** Adapts the rate to a response, and returns whether it says that the service receives too many requests. */
+    onResponse(status: number, retryAfter: number | undefined): boolean {
       const now = clock.monotonic();
-      if (isTooBusy(status, retryAfter)) slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
+      const isTooBusy = status === 429 || (status === 503 && retryAfter !== undefined);
+      if (isTooBusy) slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
       else recover(now);
+      return isTooBusy;
     },
   };
 
