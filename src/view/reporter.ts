@@ -109,7 +109,7 @@ export async function openReporter(
     progress,
     continuation,
 
-    /** Shows what becomes of a request, once there is progress. */
+    /** Shows what becomes of a request and of runs, once there is progress. */
     get runs() {
       return runs;
     },
@@ -193,10 +193,9 @@ export async function openReporter(
     },
 
     /** Shows the progress of one run, or of several that exist, until stopProgress(). */
-    async startProgress(listed?: readonly ListedRun[]): Promise<RunsProgress> {
+    async startProgress(listed?: readonly ListedRun[]): Promise<void> {
       const { showRuns } = await loadProgress();
       runs = showRuns(await progressTools(), listed);
-      return runs;
     },
 
     /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */

@@ -6,7 +6,6 @@ import type { State } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog } from '../../runs/log/log.js';
 import { type EndedRun, isFinished } from '../../service/run.js';
-import type { RunsProgress } from '../../view/progress/progress.js';
 import { endWith } from '../shared/print-outcome.js';
 import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
@@ -43,7 +42,7 @@ export function execute(
 async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { once } = plan;
   const { service, interruption, reporter } = session;
-  const progress = await reporter.startProgress();
+  await reporter.startProgress();
   let known: KnownRun;
   if (!once) {
     known = await triggerRun(createLog(service.clock), plan, session);
@@ -52,9 +51,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
     const found = triggerOnce(plan, once, session);
     known = await found.catch((error) => throwAsUnsent(error, 'nothing was sent'));
   }
-  return plan.detached && !interruption.received
-    ? detach(known, plan, session)
-    : watch(known, progress, plan, session);
+  return plan.detached && !interruption.received ? detach(known, plan, session) : watch(known, plan, session);
 }
 
 async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise<CommandOutcome> {
@@ -71,7 +68,6 @@ async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise
 
 async function watch(
   { id, run, isNew: wasTriggered }: KnownRun,
-  progress: RunsProgress,
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
@@ -82,7 +78,7 @@ async function watch(
   const options = { id, known: run, wait: plan.wait, exists: !wasTriggered };
   const { once } = plan;
   const lost = once && lostRun(once.file.name, id);
-  const view = { ...plan, progress, wasTriggered };
+  const view = { ...plan, wasTriggered };
   const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
   const isRecorded = !wasTriggered && run;
   if (isRecorded && outcome.state === 'failed')

@@ -17,7 +17,6 @@ import {
   withoutJson,
 } from '../../service/run.js';
 import { parseTime } from '../../text/quantity.js';
-import type { RunsProgress } from '../../view/progress/progress.js';
 import { printOutcome, type ResumePlan } from './print-outcome.js';
 import { printEnd, printRun } from './print-run.js';
 import type { Session } from './session.js';
@@ -135,7 +134,6 @@ export function pollOnce(
 export interface RunView extends ResumePlan {
   /** Whether this command triggered the run; undefined where it has not named it either. */
   wasTriggered?: boolean;
-  progress: RunsProgress;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents?: DocumentFolder | undefined;
   /** Returns the name of a run's folder in that one; undefined where there is only one run. */
@@ -154,13 +152,13 @@ export async function watchAndShow(
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
-  const { format, progress, documents, severalRuns = false } = view;
+  const { format, documents, severalRuns = false } = view;
   const { reporter, history, service } = session;
   const place = service.openPlace();
   let isFirst = true;
   const onChange = async (seen: Run) => {
     if (isFirst && view.wasTriggered === undefined && !severalRuns) reporter.run(id, seen.versionName);
-    progress.seen(id, withoutJson(seen));
+    reporter.runs?.seen(id, withoutJson(seen));
     if (hasEnded(seen)) onEnd?.(seen);
     let run = seen;
     try {
@@ -183,7 +181,7 @@ export async function watchAndShow(
   // Another command may have seen its end.
   const late = watched.late ?? (hasEnded(options.known) || undefined);
   const timed = view.wasTriggered ? watched : withRunTimes({ ...watched, late }, service);
-  progress.done(timed);
+  reporter.runs?.done(timed);
   const isEnd = hasEnded(run) && !late;
   if (run) history.recordStatus({ ...run, baseUrl: service.baseUrl.href }, { isEnd });
   if (!severalRuns) reporter.stopProgress();

@@ -62,11 +62,10 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const { ids, wait, severalRuns, flags } = plan;
   const { reporter, interruption } = session;
   const listed = await listRuns(plan, session, severalRuns);
-  const progress = await reporter.startProgress(listed);
-  const view = { ...plan, progress };
+  await reporter.startProgress(listed);
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, view, session);
+      const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, plan, session);
       if (flags.report) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
