@@ -63,7 +63,7 @@ export function findTokenLocations(sources: ServiceSources) {
 }
 
 export interface LoadedCredentials extends Credentials {
-  /** The error of a token that is missing; undefined if there is one, or none is needed: for this machine, or with --no-token. */
+  /** What `token` throws if it is missing; undefined if there is one, or none is needed: for this machine, or with --no-token. */
   readonly missing?: WfrError | undefined;
   /** About the source, and about those that are not used. */
   readonly warnings: readonly string[];
@@ -82,7 +82,10 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   const warnings = withheld === undefined ? [] : [withheld];
   if (!location) {
     const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
-    const token = async () => undefined;
+    const token = async () => {
+      if (missing) throw missing;
+      return undefined;
+    };
     return { token, refresh: async () => false, warnings, missing };
   }
   // Only the profile of --profile overrides a variable.
@@ -107,18 +110,6 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
 export function needsToken(sources: ServiceSources): boolean {
   const { hostname = '' } = parseUrl(resolveSetting('baseUrl', sources)?.text) ?? {};
   return sources.flags.token !== false && !isLoopback(hostname);
-}
-
-/**
- * Gets the token for the first time, which runs a token command. Throws WfrError if there is none and one is needed;
- * UsageError if the command fails; the signal's reason.
- */
-export async function requireToken(
-  { missing, token }: LoadedCredentials,
-  signal: AbortSignal,
-): Promise<void> {
-  if (missing) throw missing;
-  await token(signal);
 }
 
 /** Returns a token that can be read again from its source; `current` is the one that was read already. */

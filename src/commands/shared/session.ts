@@ -1,5 +1,5 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
-import { type LoadedCredentials, requireToken } from '../../config/credentials.js';
+import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { type Facts, stateOfError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
@@ -150,7 +150,8 @@ async function open(
 ): Promise<Session> {
   const { settings, credentials, presentation, subjects, isDry, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
-  if (!isDry) await requireToken(credentials, interruption.signal);
+  // The first time, this runs a token command; it throws if a token is missing.
+  if (!isDry) await credentials.token(interruption.signal);
   keepOwnWords(flags, subjects, context);
   const reporter = await openReporter(presentation, context);
   for (const warning of [...settings.warnings, ...credentials.warnings, ...plan.warnings])
