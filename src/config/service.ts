@@ -8,7 +8,6 @@ import { baseUrlProblem, isLoopback, parseUrl, portOf, redactUrl, stripBrackets 
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,
-  type RawSetting,
   resolveRunPages,
   resolveSetting,
   type ServiceFlags,
@@ -19,11 +18,9 @@ import { workflowNames } from './workflow.js';
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
 export async function resolveServiceSettings(sources: ServiceSources) {
   const { flags, profile, context } = sources;
-  const allowHttp = isOn(resolveSetting('allowHttp', sources));
-  const rawBaseUrl = resolveSetting('baseUrl', sources);
   const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
-      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
+      const baseUrl = resolveBaseUrl(sources);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: () => readHeaders(sources),
@@ -60,15 +57,16 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
   };
 }
 
-/** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean) {
+/** Returns the base URL. Throws UsageError if it is missing or cannot be used, which never shows user info. */
+export function resolveBaseUrl(sources: ServiceSources): URL {
+  const raw = resolveSetting('baseUrl', sources);
   if (!raw) {
     throw new UsageError(
       'no base URL: set WFR_BASE_URL or pass --base-url or --profile; to try wfr: wfr sandbox -- bash',
     );
   }
   const { text, source } = raw;
-  const problem = baseUrlProblem(text, allowHttp);
+  const problem = baseUrlProblem(text, isOn(resolveSetting('allowHttp', sources)));
   if (problem !== undefined) throw new UsageError(`${source.name} ${redactUrl(text)}: ${problem}`);
   return new URL(text);
 }

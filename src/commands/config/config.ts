@@ -19,13 +19,12 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
-  resolveSetting,
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
   settingValues,
 } from '../../config/resolve-setting.js';
-import { resolveServiceSettings } from '../../config/service.js';
+import { resolveBaseUrl, resolveServiceSettings } from '../../config/service.js';
 import { EXAMPLE_BASE_URL, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { throwProblems, throwUnless, UsageError } from '../../errors.js';
@@ -38,7 +37,7 @@ import { throwAsUsageError } from '../../platform/system-error.js';
 import { parseJsonFile } from '../../text/json/json-file.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import { baseUrlProblem, redactUrl } from '../../text/url.js';
+import { redactUrl } from '../../text/url.js';
 import { wrap, wrapLines } from '../../text/wrap.js';
 import {
   decidePresentation,
@@ -304,9 +303,11 @@ function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSett
 }
 
 function hasUsableBaseUrl(sources: ServiceSources): boolean {
-  const baseUrl = resolveSetting('baseUrl', sources);
-  const allowHttp = isOn(resolveSetting('allowHttp', sources));
-  return baseUrl !== undefined && baseUrlProblem(baseUrl.text, allowHttp) === undefined;
+  try {
+    return Boolean(resolveBaseUrl(sources));
+  } catch {
+    return false;
+  }
 }
 
 function workflowSettings(profile: Profile): EffectiveSetting[] {
