@@ -16,17 +16,14 @@ type Headers = Readonly<Record<string, string>>;
  */
 export async function readHeaders(sources: ServiceSources): Promise<Record<string, string>> {
   const { flags, context } = sources;
-  const ofFlags = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
   // Before a problem with the file can be shown.
-  maskValues(ofFlags, context);
+  const ofFlags = (flags.header ?? []).map((text) => parseLine(text, '--header', context));
   const ofFile = await readHeaderFile(sources);
-  maskValues(ofFile, context);
   const headers: [name: string, value: string][] = [];
   const problems: string[] = [];
-  for (const { text, source } of [...ofFile, ...ofFlags]) {
-    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
-    const key = name.trim().toLowerCase();
-    const header = `${source} ${name.trim()}`;
+  for (const { name, value, source } of [...ofFile, ...ofFlags]) {
+    const key = name.toLowerCase();
+    const header = `${source} ${name}`;
     const isOwn = OWN_HEADER.test(key) && !(flags.token === false && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
       problems.push(`${source}: expected "name: value" (the value is not shown: it may be a secret)`);
@@ -42,30 +39,34 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
   return Object.fromEntries(headers);
 }
 
-/** Returns the lines, and how messages name each, such as `keys.txt:3`. Throws UsageError if the file cannot be read. */
-async function readHeaderFile(sources: ServiceSources): Promise<{ text: string; source: string }[]> {
+/** Returns the headers of the file, which messages name such as `keys.txt:3`. Throws UsageError if it cannot be read. */
+async function readHeaderFile(sources: ServiceSources) {
   const file = await readSettingFile('headerFile', sources);
   if (!file) return [];
   // Without a byte order mark.
   return new TextDecoder()
     .decode(file.bytes)
     .split(/\r?\n/)
-    .map((text, index) => ({ text, source: `${file.path}:${index + 1}` }))
-    .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
+    .flatMap((text, index) =>
+      /^\s*(#|$)/.test(text) ? [] : parseLine(text, `${file.path}:${index + 1}`, sources.context),
+    );
 }
 
 /** Headers whose values are secrets whatever they look like. */
-const SECRET_HEADERS = /^\s*((proxy-)?authorization|cookie)\s*$/i;
+const SECRET_HEADERS = /^((proxy-)?authorization|cookie)$/i;
 
-/** Masks the values of headers, unless they are ordinary text, and what follows a scheme in them, such as `Basic`. */
-function maskValues(lines: readonly { text: string }[], { secrets }: Context): void {
-  for (const { text } of lines) {
-    const end = text.indexOf(':');
-    const value = text.slice(end + 1).trim();
-    for (const part of [value, /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1]])
-      if (SECRET_HEADERS.test(text.slice(0, end))) secrets.add(part, '(hidden)');
-      else secrets.addPossible(part);
-  }
+/**
+ * Parses a header; one without a colon has no name. Masks its value, unless that is ordinary text, and what follows a scheme
+ * in it, such as `Basic`.
+ */
+function parseLine(text: string, source: string, { secrets }: Context) {
+  const [, start = '', value = ''] = /^(?:([^:]*):)?(.*)$/s.exec(text) ?? [];
+  const name = start.trim();
+  const shown = value.trim();
+  for (const part of [shown, /^[A-Za-z]+ +(\S+)$/.exec(shown)?.[1]])
+    if (SECRET_HEADERS.test(name)) secrets.add(part, '(hidden)');
+    else secrets.addPossible(part);
+  return { name, value, source };
 }
 
 const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}';
