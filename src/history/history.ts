@@ -96,6 +96,9 @@ export function openHistory(context: Context) {
   /** The recorded runs, by `keyOf`, which are read once. */
   let runs: Promise<Map<string, PastRun>> | undefined;
   const endOf = (isEnd: boolean) => (isEnd ? formatIso(clock.now()) : undefined);
+  const mask = (text: string | undefined) => text && secrets.mask(text);
+  // The end of a path says more than its beginning.
+  const short = (text: string | undefined) => mask(text)?.slice(-MAX_LENGTH) || undefined;
   /** All writes so far, in the background; resolves with the first error. */
   let writes: Promise<unknown> = Promise.resolve();
 
@@ -110,14 +113,11 @@ export function openHistory(context: Context) {
      * batch once more when its command has ended.
      */
     recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
-      // The end of a path says more than its beginning.
-      const short = (text: string | undefined) =>
-        (text && secrets.mask(text).slice(-MAX_LENGTH)) || undefined;
       const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
-      const [status, label, version] = [run.status, run.label, run.version].map(short);
-      const [results, command] = [run.results, run.command].map((text) => text && secrets.mask(text));
-      const record = { ...run, inputs, status, label, version, results, command };
-      append({ ...record, triggered: formatIso(time), ended: endOf(isEnd) }, run.batch);
+      const shown = { status: short(run.status), label: short(run.label), version: short(run.version) };
+      const whole = { results: mask(run.results), command: mask(run.command) };
+      const times = { triggered: formatIso(time), ended: endOf(isEnd) };
+      append({ ...run, inputs, ...shown, ...whole, ...times }, run.batch);
     },
 
     /**
@@ -125,10 +125,10 @@ export function openHistory(context: Context) {
      * file knows it. With `isEnd`, it has ended just now.
      */
     recordStatus(
-      { id, baseUrl, status: raw, batch }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'batch'>,
+      { id, baseUrl, status: seen, batch }: Pick<PastRun, 'id' | 'baseUrl' | 'status' | 'batch'>,
       { isEnd = false } = {},
     ): void {
-      const status = raw && secrets.mask(raw);
+      const status = mask(seen);
       const record = { id, baseUrl, status, ended: endOf(isEnd) };
       if (batch) return append(record, batch);
       inBackground(async () => {
