@@ -41,8 +41,8 @@ interface SessionPlan {
   presentation: Presentation;
   /** Printed before anything is sent. */
   warnings: readonly string[];
-  /** The runs to report if the command fails before any of them was seen. */
-  subjects: readonly Subject[];
+  /** The runs to report if the command fails before any of them was seen; by default the unplanned ones. */
+  subjects?: readonly Subject[];
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain?: boolean;
   /** Whether nothing is sent, so that no token is needed. */
@@ -148,7 +148,7 @@ async function open(
   interruption: Interruption,
   context: Context,
 ): Promise<Session> {
-  const { settings, credentials, presentation, subjects, isDry, history = openHistory(context) } = plan;
+  const { settings, credentials, presentation, subjects = [], isDry, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
   // The first time, this runs a token command; it throws if a token is missing.
   if (!isDry) await credentials.token(interruption.signal);

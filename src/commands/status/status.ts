@@ -33,7 +33,7 @@ type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>> & Pick<Resum
 export function execute(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async (resources) => {
     const plan = await planRuns(rawIds, await findSources(flags, context));
-    return pollAll(plan, await resources.openSession({ ...plan, subjects: [] }));
+    return pollAll(plan, await resources.openSession(plan));
   });
 }
 
