@@ -106,7 +106,6 @@ export async function openReporter(
     info,
     block,
     warn,
-    progress,
     continuation,
 
     /** Shows what becomes of a request and of runs, once there is progress. */

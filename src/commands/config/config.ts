@@ -19,6 +19,7 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
+  resolveSetting,
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
@@ -267,15 +268,14 @@ async function connectionSettings(sources: ServiceSources): Promise<EffectiveSet
   const history = setting('history', folder, variable);
   try {
     const { proxy, headers } = await resolveServiceSettings(sources);
-    const of = {
-      '--header': flags.header,
-      headerFile: settingValues('headerFile', sources)[0],
-      TRACEPARENT: headers.traceparent,
-    };
-    const used = Object.entries(of).filter(([, value]) => value !== undefined);
+    const used = [
+      flags.header && '--header',
+      resolveSetting('headerFile', sources) && 'headerFile',
+      headers.traceparent && 'TRACEPARENT',
+    ].filter(Boolean);
     return [
       setting('proxy', proxy?.url, proxy?.variable),
-      setting('headers', Object.keys(headers).join(', ') || undefined, used.map(([name]) => name).join(', ')),
+      setting('headers', Object.keys(headers).join(', ') || undefined, used.join(', ')),
       history,
     ];
   } catch (error) {
