@@ -34,7 +34,7 @@ export function systemError(code: string): Error {
 /** Returns why a system call failed, with the code of a fault in parentheses: `no such file (ENOENT)`. */
 export function describeSystemError(error: unknown): string {
   const code = errorCode(error);
-  if (code === undefined) return error instanceof Error ? error.message : String(error);
+  if (code === undefined) return (error as Error).message;
   if (code === 'EEXIST') return 'it already exists';
   const ofSystem = [...getSystemErrorMap().values()].find(([name]) => name === code);
   const message = MESSAGES[code] ?? ofSystem?.[1];

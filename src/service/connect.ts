@@ -198,15 +198,14 @@ async function waitUntilOpen(socket: Socket, event: string, target: Target, sign
     socket.once(event, () => resolve(socket));
     // The next user adds its listener later; an error before that must not be uncaught.
     socket.on('error', reject);
-    socket.once('close', () => reject(undefined));
+    socket.once('close', () => reject(systemError('ECONNRESET')));
   });
   return untilAborted(opened, signal).catch((error) => {
     socket.destroy();
     signal.throwIfAborted();
     // If all addresses of a host fail, the code of the error is that of the first one.
     const code = errorCode(error);
-    const fault = error === undefined ? 'connect-reset' : faultOf(code);
-    throw new NetworkError(fault, { ...factsOf(target), code }, { cause: error });
+    throw new NetworkError(faultOf(code), { ...factsOf(target), code }, { cause: error });
   });
 }
 

@@ -153,8 +153,8 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
       if (code < 200) throw error('not-http');
       status = code;
       for (const [name, value] of Object.entries(all)) {
-        const [first] = [value].flat();
-        if (first !== undefined) headers[name] = first;
+        const [first = ''] = [value].flat();
+        headers[name] = first;
       }
       if (!isAccepted()) return deadline.restart(limits.errorBody, 'unfinished');
       restartLimit();
