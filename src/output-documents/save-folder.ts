@@ -9,7 +9,7 @@ import { extensionOf } from '../inputs/media-type.js';
 import type { Context } from '../platform/context.js';
 import { absolutePath, createHidden, lstatOf, mkdirp } from '../platform/files.js';
 import { resolveTrusted } from '../platform/ownership.js';
-import { errorCode, OutputError, throwAsUsageError } from '../platform/system-error.js';
+import { errorCode, OutputError, throwAsUsageError, throwUnlessCode } from '../platform/system-error.js';
 import { formatJson } from '../text/json/format-json.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
@@ -90,9 +90,7 @@ async function makeRoot(path: string, { uid }: Context): Promise<string> {
 
 /** Creates a folder. It may exist, but not as a link, which could lead out of the one that it is in. */
 async function makeFolder(path: string): Promise<void> {
-  await promises.mkdir(path).catch((error) => {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  });
+  await promises.mkdir(path).catch(throwUnlessCode('EEXIST'));
   const stats = await promises.lstat(path);
   if (!stats.isDirectory())
     throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);

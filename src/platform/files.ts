@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { throwProblems, UsageError } from '../errors.js';
 import type { Context } from './context.js';
-import { errorCode, systemError } from './system-error.js';
+import { errorCode, systemError, throwUnlessCode } from './system-error.js';
 
 /** On Windows, Node aborts for a path with this character (libuv before 1.52). */
 const UNSAFE_CHARACTER = '\u{10ffff}';
@@ -60,13 +60,9 @@ export async function mkdirp(path: string, mode?: number): Promise<void> {
   if (await isFolder(path)) return;
   const parent = dirname(path);
   if (parent !== path) await mkdirp(parent, mode);
-  try {
-    await promises.mkdir(path, mode);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-    // Another process may have been faster.
-    if (!(await isFolder(path))) throw systemError('ENOTDIR');
-  }
+  // Another process may have been faster.
+  await promises.mkdir(path, mode).catch(throwUnlessCode('EEXIST'));
+  if (!(await isFolder(path))) throw systemError('ENOTDIR');
 }
 
 /** Returns what handles the error of an attempt to open or create a file: ENOENT may be about its folder, which it names then. */
@@ -111,10 +107,7 @@ export async function* readFromStart(handle: FileHandle): AsyncGenerator<Buffer,
 
 /** Returns what is at a path, at the end of links; undefined if nothing is. Throws any other error of the system. */
 export function statIfExists(path: string): Promise<Stats | undefined> {
-  return promises.stat(path).catch((error) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    return undefined;
-  });
+  return promises.stat(path).catch(throwUnlessCode('ENOENT'));
 }
 
 /** Returns whether a path is that of an existing folder. */

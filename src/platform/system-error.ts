@@ -21,6 +21,13 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
 }
 
+/** Returns what handles the error of a system call that may have this code: it throws any other. */
+export function throwUnlessCode(code: string) {
+  return (error: unknown): undefined => {
+    if (errorCode(error) !== code) throw error;
+  };
+}
+
 /** Returns whether a system call failed for want of a file at its path. */
 export function isMissingFile(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');

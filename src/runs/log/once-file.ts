@@ -4,7 +4,7 @@ import { BatchFileError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
 import { createHidden, lstatOf } from '../../platform/files.js';
 import { resolveTrusted } from '../../platform/ownership.js';
-import { errorCode } from '../../platform/system-error.js';
+import { throwUnlessCode } from '../../platform/system-error.js';
 import { asObject, parseJson } from '../../text/json/json-file.js';
 import { encodeEvent, type Header } from './events.js';
 import type { RowObserver } from './log.js';
@@ -33,10 +33,8 @@ export function createOnceFile(
     const lines = events.map((event) => encodeEvent(event, context.clock.now()));
     await hidden
       .write(lines, false)
-      .catch((error) => {
-        // Another process was faster.
-        if (errorCode(error) !== 'EEXIST') throw error;
-      })
+      // Another process was faster.
+      .catch(throwUnlessCode('EEXIST'))
       .finally(hidden.close);
   };
   return withFileName('--once', name, create());
