@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
+import { onAbort } from '../platform/until-aborted.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { NetworkError, type NetworkFault } from './errors.js';
 import type { ReceivedResponse } from './response-facts.js';
@@ -63,8 +64,7 @@ export function readResponse({ clock, limits, deadline, place, endBy, onReceived
     if (!controller) fail(reason);
     else controller.abort(reason);
   };
-  deadline.signal.addEventListener('abort', abort);
-  abort();
+  onAbort(deadline.signal, abort);
 
   /** Restarts the time limit of a 2xx. */
   const restartLimit = () => {
