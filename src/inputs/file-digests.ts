@@ -1,13 +1,11 @@
 /** Digests of inputs, and of the files that rows name, which are compared with those of earlier commands. */
 
 import { createHmac } from 'node:crypto';
-import { promises } from 'node:fs';
 import type { Context } from '../platform/context.js';
-import { EXACT } from '../platform/files.js';
 import { digestSource, type Input } from '../service/body.js';
 import { BACKSLASH, isSpace, QUOTE } from '../text/json/scanner.js';
 import { stateOf } from './file-source.js';
-import { assertReadable, openDocument, type PathRules, readBytes, toFileError } from './files.js';
+import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
 
 /** What a file is read as; of JSON, white space counts for nothing. */
 export type FileKind = 'document' | 'text' | 'json';
@@ -36,13 +34,10 @@ export function fileDigester(key: Uint8Array, context: Context, signal: AbortSig
   const known = new Map<string, string>();
   return async (path, rules, kind) => {
     signal.throwIfAborted();
-    const absolute = await assertReadable(path, rules, true, context);
-    const identity = await promises.stat(absolute, EXACT).catch((error) => {
-      throw toFileError(path, error);
-    });
-    const version = `${kind} ${absolute} ${stateOf(identity)}`;
+    const { absolute, stats } = await assertReadable(path, rules, true, context);
+    const version = stats ? `${kind} ${absolute} ${stateOf(stats)}` : '';
     const digest = known.get(version) ?? (await read(path, rules, kind)).slice(0, LENGTH);
-    known.set(version, digest);
+    if (stats) known.set(version, digest);
     return digest;
   };
 }

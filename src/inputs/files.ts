@@ -23,7 +23,7 @@ import { findNearest } from '../text/nearest.js';
 import { createFileSource, createHandleSource, FileReadError, isResourceExhaustion } from './file-source.js';
 
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
-export function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
+function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
   if (error instanceof WfrError) return error;
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
@@ -237,15 +237,15 @@ function assertInside(target: string, name: string, boundary: Boundary): void {
 }
 
 /**
- * Returns the absolute path of a file that may be read; with `mustReread`, no pipe or device is one. Throws InputError, but for
- * a folder or a missing file, which is found when it is opened.
+ * Returns the absolute path of a file that may be read, and what is there; with `mustReread`, no pipe or device is one. Throws
+ * InputError, but for a folder or a missing file, which is found when it is opened.
  */
 export async function assertReadable(
   path: string,
   { base, within }: PathRules,
   mustReread: boolean,
   context: Context,
-): Promise<string> {
+) {
   const absolute = resolvePath(path, context, base);
   // Before anything there is opened, which could be a pipe or a device.
   if (within) {
@@ -254,10 +254,10 @@ export async function assertReadable(
     });
     assertInside(target, path, within);
   }
-  const stats = mustReread ? await statOf(absolute) : undefined;
-  if (stats && !stats.isFile() && !stats.isDirectory())
+  const stats = await statOf(absolute);
+  if (mustReread && stats && !stats.isFile() && !stats.isDirectory())
     throw new InputError(
       `${path}: is not a regular file, and cannot be read again for another row or command`,
     );
-  return absolute;
+  return { absolute, stats };
 }

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type NamedFile, resolvePath, statOf } from '../platform/files.js';
+import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part, Source } from '../service/body.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import {
@@ -161,12 +161,11 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
     claimStdin(path, raw);
-    const absolute = path === '-' ? undefined : await assertReadable(path, paths, mustReread, context);
-    if (absolute) files.push({ name: raw, path: absolute, isWritten: false });
+    const found = path === '-' ? undefined : await assertReadable(path, paths, mustReread, context);
+    if (found) files.push({ name: raw, path: found.absolute, isWritten: false });
     if (kind === 'document') return readDocument(segment, paths, raw);
-    const identity = absolute && (await statOf(absolute));
     const bytes = await readBytes(path, paths, context);
-    if (identity) opened.push(createFileSource(absolute, path, identity));
+    if (found?.stats) opened.push(createFileSource(found.absolute, path, found.stats));
     const text = decodeUtf8(bytes);
     return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   };
