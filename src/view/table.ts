@@ -35,21 +35,24 @@ const GAP = '  ';
 const MIN_WIDTH = 4;
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below.
- * Empty columns are left out; wider than `width`, those of the highest rank are, which `leftOut` names, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below;
+ * details with a header that fit a third of the window are the last column. Empty columns are left out; wider than `width`, those
+ * of the highest rank are, which `leftOut` names, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: (row: Row) => string = () => '',
+  detail: Omit<Column<Row>, 'header'> & { header?: string },
 ) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
-  const shown = fitColumns(
-    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
-    width,
-  );
+  const measure = (column: Column<Row>) => ({ ...column, width: naturalWidth(column, rows) });
+  const { header = '', text: detailOf } = detail;
+  const last = measure({ ...detail, header });
+  const mayBeColumn = header !== '' && rows.some(detailOf) && last.width <= width / 3;
+  const shown = fitColumns([...filled.map(measure), ...(mayBeColumn ? [last] : [])], width);
+  const isColumn = shown.some(({ text }) => text === detailOf);
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
       const text = row ? column.text(row) : column.header;
@@ -62,11 +65,16 @@ export function layOutTable<Row>(
     });
     return cells.join(GAP).trimEnd();
   };
+  let above = '';
   const linesOf = (row: Row): string[] => {
-    if (!detail(row)) return [line(row)];
+    const text = isColumn ? '' : detailOf(row);
+    if (!text) return [line(row)];
+    const reason = header && text === above ? 'as above' : text;
+    above = text;
     const cells = 1 + shown.findLastIndex(({ text }) => text(row));
-    const start = cells < shown.length ? lineWidth(shown.slice(0, cells)) : 0;
-    return layOutTerm(line(row), detail(row), start + GAP.length, width, GAP.length);
+    const start = (cells < shown.length || header ? lineWidth(shown.slice(0, cells)) : 0) + GAP.length;
+    const room = start + textWidth(reason) <= width ? Number.POSITIVE_INFINITY : width;
+    return layOutTerm(line(row), detail.paint?.(row)(reason) ?? reason, start, room, GAP.length);
   };
   const leftOut = filled
     .filter(({ text }) => !shown.some((column) => column.text === text))
@@ -218,5 +226,5 @@ export function layOutRuns(
     },
   ];
   const reasonOf = ({ run }: ListedRun) => (hasReasons ? cell(failureText(run?.error)) : '');
-  return layOutTable(runs, columns, layout, reasonOf).lines;
+  return layOutTable(runs, columns, layout, { text: reasonOf }).lines;
 }

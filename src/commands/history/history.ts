@@ -236,7 +236,9 @@ function formatRuns(
       text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
     },
   ];
-  const { lines } = layOutTable(runs, columns, layout, (run) => cell(rowsText(run, shorten)));
+  const { lines } = layOutTable(runs, columns, layout, {
+    text: (run) => cell(rowsText(run, shorten)),
+  });
   return `${lines.join('\n')}\n`;
 }
 

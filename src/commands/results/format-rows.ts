@@ -16,6 +16,7 @@ import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
+import { describeRow } from '../shared/row-summary.js';
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
@@ -77,8 +78,9 @@ interface ResultRow {
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
-/** The columns of a cell for people outside a window. */
+/** The columns of a cell for people outside a window, and of a reason. */
 const MAX_WIDTH = 100;
+const MAX_REASON = 400;
 
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
@@ -87,8 +89,6 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
   const isWindow = page.width > 0;
-  /** What suffices for a file or a reason, of which others may be left out. */
-  const room = Math.max(20, page.width / 3);
   // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -124,7 +124,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const output = isFinished(run) ? outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
     if (!get && values.slice(1).some((_, index) => values[index])) values.fill(undefined, -1);
-    return { label, cells, facts, values };
+    return { label: describeRow(label, outcome.row ?? 0, outcome.state), cells, facts, values };
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
@@ -159,8 +159,13 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
-      if (isWindow) shortenReasons(rows, 1 + (table?.columns.length ?? 0), room);
-      const laidOut = layOutTable(rows, columnsOf(rows), page);
+      const laidOut = layOutTable(rows, columnsOf(rows), page, {
+        header: 'REASON',
+        text: (row) => row.at(-1) ?? '',
+        paint: paintOf,
+        rank: 1,
+        least: page.width,
+      });
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
@@ -174,7 +179,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        cellOf(failureText(facts), isWindow ? whole : cutText),
+        cellOf(failureText(facts), (text) => cutText(text, MAX_REASON)),
       ];
       rows.push(row);
       size += row.join('').length;
@@ -186,6 +191,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     yield layOut();
   }
 
+  const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
+  const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
+
   /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
     const written = table?.columns ?? [];
@@ -193,42 +201,41 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const labels = isWindow ? rows.map(([label = '']) => label) : [];
     const name = commonTable(labels);
     const start = name || commonStart(labels).replace(/[^/]*$/, '');
-    /** The widths of columns of values; infinite where they say little: the same in each row, or what a column of the table has. */
-    const widths = valueNames.map((name, index) => {
+    /** Another row may have the line of one that is gone. */
+    const nameOf = (row: readonly string[]) =>
+      (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
+    /** What the columns of values cost: their widths, and more where they say little, as they are the same in each row or in the table. */
+    const costs = valueNames.map((name, index) => {
       const at = written.length + 2 + index;
       const filled = rows.filter((row) => row[at]);
       const cells = filled.map((row) => row[at] ?? '');
+      if (cells.length === 0) return Number.POSITIVE_INFINITY;
+      // An output that has none of the values says more than most values.
+      if (name === 'output') return 0;
       const isSame = cells.length > 1 && new Set(cells).size === 1;
       const isOfTable = (_: string, column: number) => filled.every((row) => row[column + 1] === row[at]);
-      if (isSame || written.some(isOfTable)) return Number.POSITIVE_INFINITY;
-      return Math.max(name.length, ...cells.map(({ length }) => length));
+      const width = Math.max(name.length, ...cells.map(({ length }) => length));
+      return isSame || written.some(isOfTable) ? MAX_TABLE + width : width;
     });
-    const least = Math.min(...widths);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
-      { header: name ? 'LINE' : 'ROW', isCutInMiddle: () => !name, least: room },
+      { header: name ? 'LINE' : 'ROW', isCutInMiddle: () => !name, least: Math.max(20, page.width / 3) },
       // The first one usually names the row.
       ...written.map((header, index) => {
         const isPath = header.endsWith('@');
         return { header, rank: index && 3 + index / written.length, isCutInMiddle: () => isPath };
       }),
-      {
-        header: 'OUTCOME',
-        least: page.width,
-        paint: ({ [1 + written.length]: word = '' }) => wordPaint(word, page.style),
-      },
+      { header: 'OUTCOME', least: page.width, paint: paintOf },
       ...valueNames.map((header, index) => {
         // What was asked for has half of the window.
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
-        // An output that has none of the values says more than most values.
-        if (header === 'output') return { header, rank: 1 };
-        const { [index]: width } = widths;
-        const rank = width === Number.POSITIVE_INFINITY ? 5 : width === least ? 2 : 4;
-        return { header, isKept: index === 0, rank };
+        const { [index]: cost = 0 } = costs;
+        const isKept = index === 0 && header !== 'output';
+        // One value comes before the columns of the table.
+        return { header, isKept, rank: cost === Math.min(...costs) ? 2 : 4 + cost };
       }),
-      { header: 'REASON', rank: 1, least: room },
     ];
     return columns.map((column, index) => ({
-      text: ({ [index]: cell = '' }) => (index === 0 ? cell.slice(start.length) : cell),
+      text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
       least: Math.min(20, page.width / 5),
       ...column,
@@ -307,10 +314,13 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const { rows, total = 0, missing } = joined;
       const unlisted = table ? rows.count('gone') : total - missing - rows.known;
       const name = source ? shellCommand([source]) : '<table>';
-      const how = table || source === '' ? '' : ` without --rows ${name}`;
+      const how = table ? ' with --rows' : source === '' ? '' : ` without --rows ${name}`;
       if (unlisted > 0 && format !== 'id')
         warnings.push(`not listed${how}: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}`);
-      if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
+      if (leftOut.size > 0)
+        warnings.push(
+          `no room for ${listFirst([...leftOut], 9)}; ${get ? '' : 'choose values with --get; '}-o csv has all`,
+        );
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
@@ -318,24 +328,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return warnings;
     },
   };
-}
-
-/**
- * Replaces what the reasons of an outcome begin with, up to a colon, by "…" where they have more than `most` characters: the
- * summary has them in full.
- */
-function shortenReasons(rows: readonly string[][], outcome: number, most: number): void {
-  for (const word of new Set(rows.map((row) => row[outcome]))) {
-    const same = rows.filter((row) => row[outcome] === word);
-    const start = commonStart(same.map((row) => row.at(-1) ?? ''));
-    for (const row of same) {
-      const reason = row.pop() ?? '';
-      let known = 0;
-      // No more is left out than must be.
-      for (const { index } of start.matchAll(/: /g)) if (reason.length - known > most) known = index + 2;
-      row.push(known > 0 ? `…${reason.slice(known)}` : reason);
-    }
-  }
 }
 
 /** Returns what all texts begin with. */

@@ -1,8 +1,8 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
-import { countWords, MAX_LISTED_RUNS, STATES, tableOf, wordOf } from '../../outcome/outcome.js';
-import { type Again, hasNoRun, haveNoRuns, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
+import { countWords, MAX_LISTED_RUNS, STATES, type State, tableOf, wordOf } from '../../outcome/outcome.js';
+import { hasNoRun, haveNoRuns, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { listFirst } from '../../text/quantity.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -42,15 +42,12 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     rows: reason.rows.map((row, index) => {
       const { state, differences } = reason;
       const label = rows.label(row);
-      const hasNumber = !facts.isOnce && lacksNumber(label, row, ROW_STATES[state]);
-      const details = [
-        hasNumber && `row ${row}`,
-        state === 'lost' && rows.id(row),
+      const id = state === 'lost' ? rows.id(row) : undefined;
+      return describeRow(label, facts.isOnce ? 0 : row, state, [
+        ...(id === undefined ? [] : [id]),
         // Such as the path of a file that is missing.
         ...[...(differences[index] ?? [])].filter((difference) => difference !== label),
-      ].filter(Boolean);
-      if (details.length === 0) return label;
-      return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${details.join(', ')})`;
+      ]);
     }),
   }));
   const isRead = facts.total !== undefined;
@@ -73,13 +70,20 @@ export function copiesNotes(labels: readonly string[]): string[] {
     : [`Not sent, as copies of other files: ${listFirst(labels, MAX_LISTED_COPIES)}.`];
 }
 
-/** Returns whether a flag takes the number of a row, which its label does not show: a file has none, a line may have moved. */
-function lacksNumber(label: string, row: number, again: Again): boolean {
+/**
+ * Returns a label with more in parentheses: the number of the row (0 without one) where a flag takes it and the label does not
+ * show it, as a file has none and a line may have moved; then the details.
+ */
+export function describeRow(label: string, row: number, state: State, details: readonly string[] = []) {
   const table = tableOf(label);
   const [shown] = label.slice(table.length).replace('row ', '').split(' (');
+  const again = ROW_STATES[state as RowState];
   // Failed files are usually all retried.
   const isTaken = again === 'resend-unknown' || (again === 'retry-failed' && table !== '');
-  return isTaken && shown !== String(row);
+  const number = row > 0 && isTaken && shown !== String(row) ? [`row ${row}`] : [];
+  const more = [...number, ...details].join(', ');
+  if (more === '') return label;
+  return `${label.endsWith(')') ? `${label.slice(0, -1)}, ` : `${label} (`}${more})`;
 }
 
 /** Returns how to reach a goal: with the command and a flag, or in words where it cannot be printed. */

@@ -187,14 +187,18 @@ describe('results --get', () => {
 });
 
 describe('results --get on a terminal', () => {
-  test('results --get: where there is no room for reasons, they are below the rows alone', async () => {
+  test('results --get: a reason that has no room beside its row is below it, in full', async () => {
     const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected, 191.00 found');
     const cwd = folderOf([{ ...event, label: 'scans/bad-gmbh-march-26.pdf' }, ...more]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', ''], options);
-    expect(stdout).toBe('ROW                    OUTCOME\nbad-gmbh-march-26.pdf  failed\n');
+    expect(stdout).toBe(`ROW                    OUTCOME
+bad-gmbh-march-26.pdf  failed
+  The totals do not match: 119.00
+  expected, 191.00 found
+`);
     expect(stderr.replace(/\s+/g, ' ')).toContain(': The totals do not match: 119.00 expected, 191.00 found');
-    expect(stderr).toContain('no room for REASON; -o');
+    expect(stderr).not.toContain('no room');
   });
 
   test('results --get: of the path of a file, both ends are shown, wherever the window ends', async () => {
@@ -209,18 +213,25 @@ describe('results --get on a terminal', () => {
     expect(stdout).toMatch(/\na\.pdf +failed +no\nx+…x+\/bad\.pdf {2}failed +no\n$/);
   });
 
-  test('results --get: the reason of a row is beside its values, without its beginning where it does not fit', async () => {
+  test('results --get: a long reason has the place of the values that its row does not have, and is given once', async () => {
     const message = 'The totals do not match: 119.00 expected, 191.00 found';
-    const cwd = folderOf([...finished(2, '{"total":1}'), ...failed(3, message)]);
-    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], options);
-    expect(stdout).toBe(`LINE  OUTCOME   /total  REASON
+    const finishedRows = [2, 5].flatMap((row) => finished(row, '{"total":1}'));
+    const cwd = folderOf([...finishedRows, ...[3, 4, 6].flatMap((row) => failed(row, message))]);
+    const show = async (columns: number, env: CliOptions['env'] = { NO_COLOR: '1' }) => {
+      const options = { cwd, env, terminal: columns, stdoutTerminal: columns };
+      return (await runCli(['results', 'out.jsonl', '--get', '/total'], options)).stdout;
+    };
+    expect(await show(60)).toBe(`LINE  OUTCOME   /total
 2     finished       1
-3     failed            …119.00 expected, 191.00 found
+3     failed    The totals do not match: 119.00 expected,
+                191.00 found
+4     failed    as above
+5     finished       1
+6     failed    as above
 `);
-    const nested = folderOf(failed(2, 'The service could not read the second page: {"code": 7}'));
-    const shown = await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: nested });
-    expect(shown.stdout).toMatch(/ …\{"code": 7\}\n$/);
+    // One that is short, or a pipe, has a column.
+    expect(await show(170)).toMatch(/^LINE {2}OUTCOME {3}\/total {2}REASON\n/);
+    expect(await show(60, { TERM: 'xterm' })).toContain('\u001b[31mThe totals do not match');
   });
 
   const show = (columns: number, table = 't.csv', env: CliOptions['env'] = { NO_COLOR: '1' }) => {
@@ -281,7 +292,7 @@ describe('results --rows', () => {
       '3     2  finished                                     text',
       '4     3  failed                                               no',
       '',
-      'no room for /scan; -o csv has all',
+      'no room for /scan; choose values with --get; -o csv has all',
     ]);
     expect(await show(55)).toEqual([
       'LINE  n  OUTCOME   /sum  /lines  output  REASON',
@@ -289,7 +300,7 @@ describe('results --rows', () => {
       '3     2  finished                text',
       '4     3  failed                          no',
       '',
-      'no room for /scan, /by/name, /by/at; -o\n    csv has all',
+      'no room for /scan, /by/name, /by/at;\n    choose values with --get; -o csv has all',
     ]);
     // What is saved has the columns that are shown, and those without room.
     const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
@@ -340,15 +351,15 @@ describe('results --rows', () => {
     });
   });
 
-  test('results --rows: values that nobody asked for leave a third of the window to reasons', async () => {
+  test('results --rows: a long reason takes no room from values', async () => {
     const output = JSON.stringify({ first: 'x'.repeat(15), second: 'y'.repeat(17) });
     const events = [...finished(2, output), ...failed(3, 'r'.repeat(60))];
     const cwd = folderOf(events, { 't.csv': 'n\n1\n2\n' });
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
-    expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}REASON\n/);
-    expect(stdout).toMatch(/ r{26,}…\n$/);
-    expect(stderr).toContain('no room for /second; -o csv has all');
+    expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}\/second\n/);
+    expect(stdout).toMatch(/ failed {4}r{60}\n$/);
+    expect(stderr).not.toContain('no room');
   });
 
   test('results --rows: without any output, no column stands for one', async () => {
@@ -401,12 +412,13 @@ describe('results --rows', () => {
         '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toMatch(/warning: no room for amount:=,\s+REASON;\s+-o\s+csv has all\n/);
+    expect(narrow.stderr).toMatch(/warning: no room for amount:=; -o\s+csv has all\n/);
     // The first column usually names the row.
     expect(narrow.stdout).toBe(
       'LINE  customer      id  OUTCOME   /total\n' +
         '2     ACME          a   finished       1\n' +
         '4     Smith, "Inc…  b   failed\n' +
+        '  no total\n' +
         '6     never         c   waiting\n',
     );
   });
@@ -466,6 +478,25 @@ describe('results --rows', () => {
     ]);
   });
 
+  test('results --get: a row that is gone is told from the one that has its line now', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(201, aFinishedRun()));
+    const cwd = folderWith({ 't.csv': 'name\nAda\nBob\n' });
+    const batch = ['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0'];
+    await wfr(batch, { cwd });
+    writeFileSync(join(cwd, 't.csv'), 'name\nAnn\nBob\n');
+    await wfr(batch, { cwd });
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
+    const show = (...args: string[]) => wfr(['results', 'out.jsonl', ...args], options);
+    expect((await show('--get', '/total')).stdout.split('\n')).toEqual([
+      'LINE   OUTCOME   /total',
+      '2      held      may be a sent row that has changed',
+      '3      finished       1',
+      'was 2  gone           1',
+      '',
+    ]);
+    expect((await show('--rows', 't.csv')).stderr).toContain('not listed with --rows: 1 gone row\n');
+  });
+
   test('results --rows: the table of other rows is an error; the same table is none, whatever has changed', async () => {
     const { wfr } = await startBatchService((_request, reply) => reply.send(201, aFinishedRun()));
     const cwd = folderWith({ 't.csv': 'name\nAda\nBob\n', 'others.csv': 'name\nEve\nZoe\nMia\n', scans: '' });
@@ -487,7 +518,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed: 2 gone rows\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed with --rows: 2 gone rows\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held +may be a sent row that has changed\n/m);
@@ -515,14 +546,14 @@ describe('results --rows', () => {
     writeFileSync(join(cwd, 't.csv'), 'name\nNew\nBob\nCy\nAda\n');
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], options);
-    // What all reasons begin with tells no row from another.
+    // The number of a row that a flag takes is shown where it is not its line.
     expect(stdout).toBe(
       [
-        'LINE  name  OUTCOME   REASON',
-        '2     New   waiting',
-        '3     Bob   rejected  …no city',
-        '4     Cy    waiting',
-        '5     Ada   rejected  …no street',
+        'LINE       name  OUTCOME',
+        '2          New   waiting',
+        '3          Bob   rejected  422: The inputs are wrong: no city',
+        '4          Cy    waiting',
+        '5 (row 2)  Ada   rejected  422: The inputs are wrong: no street',
         '',
       ].join('\n'),
     );
