@@ -32,7 +32,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stdout, stde
     /** Whether stderr shows one live line rather than a line for each change. */
     live,
     /** Whether the terminal has a progress display of its own. */
-    terminalProgress: live && hasTerminalProgress(env),
+    terminalProgress: hasTerminalProgress(env),
     /** Whether a later command can continue with a run: not where the sandbox ends with this command. */
     canContinue: env.WFR_SANDBOX === undefined,
     /** Whether errors are printed when they occur: with --json, what ends the command is printed as data. */

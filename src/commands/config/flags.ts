@@ -1,5 +1,5 @@
 /** The flags and the help of `wfr config` and of each of its commands. */
-import { addFlags, addSettingFlags, type CommandEntry, common } from '../shared/flags.js';
+import { addFlags, addSettingFlags, type CommandEntry, common, makeRare } from '../shared/flags.js';
 import type { ConfigAction } from './config.js';
 
 const SHOW = 'wfr config show --profile production';
@@ -46,7 +46,7 @@ Examples:
     part('show', 'show the effective settings and the source of each', SHOW, (command) => {
       command.addOption(common('--json', 'print the settings as JSON'));
       addFlags(command, 'profile', 'messages');
-      addSettingFlags(command, { areRare: true });
+      addSettingFlags(command, makeRare);
     }),
     part('check', 'report the errors in the config file', 'wfr config check', (command) => {
       addFlags(command, 'profile', 'messages');

@@ -30,11 +30,12 @@ export function rare(flags: string, description: string): Option {
   return makeRare(new Option(flags, description));
 }
 
-const makeRare = (flag: Option) => Object.assign(flag.helpGroup(ADVANCED_GROUP), { isCommon: false });
+/** Changes a flag to one that few people need. */
+export const makeRare = (flag: Option) => Object.assign(flag.helpGroup(ADVANCED_GROUP), { isCommon: false });
 
 /** Returns whether a flag is marked as common. */
-export function isCommon(flag: object): boolean {
-  return 'isCommon' in flag && flag.isCommon === true;
+export function isCommon(flag: object & { isCommon?: boolean }): boolean {
+  return flag.isCommon === true;
 }
 
 const { interval, maxInterval } = DEFAULT_LIMITS.polling;
@@ -129,9 +130,8 @@ export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS
   for (const group of groups) addAll(command, SHARED_FLAGS[group](), HEADINGS[group] ?? 'Output:');
 }
 
-/** Adds the flags of the settings that a profile may have. */
-export function addSettingFlags(command: Command, { areRare }: { areRare?: boolean } = {}): void {
-  const change = areRare ? makeRare : (flag: Option) => flag;
+/** Adds the flags of the settings that a profile may have, as `change` returns them. */
+export function addSettingFlags(command: Command, change = (flag: Option) => flag): void {
   addAll(command, serviceSettings().map(change), 'Service:');
   addAll(command, [...SHARED_FLAGS.wait(), workflowIdField()].map(change), 'Waiting:');
 }
