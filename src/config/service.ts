@@ -50,9 +50,8 @@ export type ServiceSettings = Awaited<ReturnType<typeof resolveServiceSettings>>
 /** Throws UsageError where a file cannot be used. */
 async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
   const hasFiles = resolveSetting('caFile', sources) ?? resolveSetting('certFile', sources);
-  const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
   return {
-    ...(await readTlsFiles?.(sources)),
+    ...(hasFiles && (await (await import('./tls.js')).readTlsFiles(sources))),
     readSystemCertificates: () => readSystemCertificates(sources.context),
   };
 }
