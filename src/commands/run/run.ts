@@ -75,11 +75,10 @@ async function watch(
   const onEnd = (ended: EndedRun) => {
     received = ended;
   };
-  const options = { id, known: run, wait: plan.wait, exists: !wasTriggered };
   const { once } = plan;
   const lost = once && lostRun(once.file.name, id);
   const view = { ...plan, wasTriggered };
-  const outcome = await watchAndShow({ ...options, lost, onEnd }, view, session);
+  const outcome = await watchAndShow({ id, known: run, lost, onEnd }, view, session);
   const isRecorded = !wasTriggered && run;
   if (isRecorded && outcome.state === 'failed')
     session.reporter.info('Nothing was triggered; for another run, add --retry-failed.');

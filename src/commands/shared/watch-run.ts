@@ -132,6 +132,7 @@ export function pollOnce(
 
 /** How runs are shown: progress and their ends on stderr, results on stdout, documents and outputs in files. */
 export interface RunView extends ResumePlan {
+  wait: WaitSettings;
   /** Whether this command triggered the run; undefined where it has not named it either. */
   wasTriggered?: boolean;
   /** The folder of --save-documents; undefined leaves documents in the output. */
@@ -147,12 +148,12 @@ export interface RunView extends ResumePlan {
  * sent it. Returns how it ended, with the times of the run unless this command triggered it. Never throws.
  */
 export async function watchAndShow(
-  { onEnd, ...options }: Omit<WatchOptions, 'onChange' | 'place'> & { onEnd?(run: EndedRun): void },
+  { onEnd, ...options }: Pick<WatchOptions, 'id' | 'known' | 'lost'> & { onEnd?(run: EndedRun): void },
   view: RunView,
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
-  const { format, documents, severalRuns = false } = view;
+  const { format, wait, documents, severalRuns = false } = view;
   const { reporter, history, service } = session;
   const place = service.openPlace();
   let isFirst = true;
@@ -176,7 +177,9 @@ export async function watchAndShow(
     if (isFinished(run)) await view.saveOutput?.(id, outputOf(run));
     return run;
   };
-  const watched = await watchRun({ ...options, place, onChange }, session);
+  const exists = view.wasTriggered === false;
+  const label = severalRuns ? id : undefined;
+  const watched = await watchRun({ ...options, wait, exists, label, place, onChange }, session);
   const { run } = watched;
   // Another command may have seen its end.
   const late = watched.late ?? (hasEnded(options.known) || undefined);

@@ -59,13 +59,13 @@ async function planWatch(
 
 /** Watches all runs at the same time, and prints how each ended; of several also how all did. */
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
-  const { ids, wait, severalRuns, flags } = plan;
+  const { ids, severalRuns, flags } = plan;
   const { reporter, interruption } = session;
   const listed = await listRuns(plan, session, severalRuns);
   await reporter.startProgress(listed);
   let runs: readonly WatchOutcome[] = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await watchAndShow({ id, wait, label: severalRuns ? id : undefined }, plan, session);
+      const outcome = await watchAndShow({ id }, plan, session);
       if (flags.report) return outcome;
       return { ...outcome, run: outcome.run && withoutJson(outcome.run) };
     }),
