@@ -69,10 +69,10 @@ export type Gate = ReturnType<typeof createGate>;
 
 /** Returns the gate of a batch. */
 export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }: GateOptions) {
-  const limiter = createRateLimiter(rate, clock);
   const givingUp = new AbortController();
   /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
   const givenUp = givingUp.signal;
+  const limiter = createRateLimiter(rate, clock, givenUp);
   /** Aborts once no further attempt is made. */
   const ending = AbortSignal.any([signal, givenUp]);
   let outage: Outage | undefined;
@@ -235,7 +235,6 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
 
   function giveUp(error: unknown): void {
     givingUp.abort(error);
-    limiter.stop(error);
     close();
   }
 

@@ -3,7 +3,7 @@
  * When the service limits the rate (429, or 503 with Retry-After), the rate is halved, then rises slowly again.
  */
 import type { Clock } from '../platform/context.js';
-import { createQueue, untilAborted } from '../platform/until-aborted.js';
+import { createQueue, onAbort, untilAborted } from '../platform/until-aborted.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
 
 /** The rate never falls below this share of the normal rate, so that a batch still ends. */
@@ -13,8 +13,8 @@ const RECOVERY_SECONDS = 4;
 /** Rejections within this time (ms) count as one. */
 const SAME_REJECTION = 1_000;
 
-/** Returns a limiter that allows `limit` requests a second (Infinity: no limit). */
-export function createRateLimiter(limit: number, clock: Clock) {
+/** Returns a limiter that allows `limit` requests a second (Infinity: no limit), and none once `stopped` has aborted. */
+export function createRateLimiter(limit: number, clock: Clock, stopped?: AbortSignal) {
   let rate = limit;
   /** The normal rate; without a limit, the rate measured at the first rejection. */
   let normalRate = limit;
@@ -26,8 +26,7 @@ export function createRateLimiter(limit: number, clock: Clock) {
   const inTurn = createQueue();
   /** Wakes the first request in the queue, which sleeps while all others wait for it. */
   let wake = new AbortController();
-  /** Aborts with the reason why no further request is sent. */
-  const stopped = new AbortController();
+  if (stopped) onAbort(stopped, () => wake.abort());
 
   return {
     /** The current rate, in requests a second. */
@@ -35,19 +34,13 @@ export function createRateLimiter(limit: number, clock: Clock) {
       return rate;
     },
 
-    /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stop`. */
+    /** Resolves when a request may be sent; rejects once the signal aborts, or with the reason of `stopped`. */
     async acquire(signal: AbortSignal): Promise<void> {
       const turn = inTurn(() => waitForTurn(signal));
       await untilAborted(turn, signal).catch((error) => {
         wake.abort();
         throw error;
       });
-    },
-
-    /** Rejects all requests that wait, and those that come, with `reason`. */
-    stop(reason: unknown): void {
-      stopped.abort(reason);
-      wake.abort();
     },
 
     /** Adapts the rate to a response, and returns whether it says that the service receives too many requests. */
@@ -84,7 +77,7 @@ export function createRateLimiter(limit: number, clock: Clock) {
   async function waitForTurn(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      stopped.signal.throwIfAborted();
+      stopped?.throwIfAborted();
       const now = clock.monotonic();
       if (nextAt <= now) {
         sent++;

@@ -248,7 +248,7 @@ function startGrace(body: TriggerBody, { clock, limits, events }: Service, inter
   const abort = () => controller.abort(signal.reason);
   const onSignal = () => {
     const { received } = interruption;
-    if (body.sendState !== 'complete' || !received) return abort();
+    if (body.sendState !== 'complete') return abort();
     const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
     const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
     events.blockOnce(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
