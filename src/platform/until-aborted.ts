@@ -16,15 +16,10 @@ export function createQueue() {
 }
 
 /** Settles like the promise, or rejects with the signal's reason as soon as it aborts. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => {});
-  let cancel = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    cancel = onAbort(signal, () => reject(signal.reason));
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    promise.then(resolve, reject).finally(() => cancel());
+    // A promise that has settled already counts, also if the signal has aborted.
+    const cancel = onAbort(signal, () => queueMicrotask(() => reject(signal.reason)));
   });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    cancel();
-  }
 }
