@@ -65,10 +65,7 @@ export const systemClock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   /** Resolves after `ms` milliseconds, or rejects with the signal's reason: Node's timers put an AbortError around it. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    await sleepFor(timerDelay(ms), undefined, { signal }).catch((error) => {
-      signal?.throwIfAborted();
-      throw error;
-    });
+    await sleepFor(timerDelay(ms), undefined, { signal }).catch(() => signal?.throwIfAborted());
   },
   /**
    * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets

@@ -66,13 +66,12 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   let statusSince = 0;
   let failingSince: number | undefined;
   let unexpectedSince: number | undefined;
-  let delay = accepted ? interval : 0;
+  let delay: number | undefined = accepted ? interval : 0;
   try {
-    for (;;) {
+    while (delay !== undefined) {
       await clock.sleep(Math.min(delay, timeLeft()), signal);
       const { changed, nextDelay } = await poll();
       if (changed) yield changed;
-      if (nextDelay === undefined) return;
       delay = nextDelay;
     }
   } finally {
