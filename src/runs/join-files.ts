@@ -63,8 +63,6 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
-  /** How often a table or folder was read to know its rows. */
-  let readings = 0;
   const read = files.map(
     (file): FileFacts => ({ ...file, recorded: createRecordedRows(), rows: 0, copies: [] }),
   );
@@ -77,7 +75,6 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
       if (event.event === 'present') {
-        readings++;
         facts.copies = [];
         facts.present = event.rows;
         // Until the command has ended. Of several shards, each has its rows alone.
@@ -152,8 +149,6 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     total: total && total - counted,
     /** The labels of the files of the folder that are no rows, as others have the same bytes. */
     copies: read.flatMap(({ copies }) => copies),
-    /** Whether later commands continued. */
-    isResumed: readings > files.length,
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
@@ -322,7 +317,7 @@ function findMissingRows(files: readonly FileFacts[], total = 0) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
     const rows = Math.floor((total - index) / shardCount) + 1 - (file?.copies.length ?? 0);
-    if (!file) add(rows, `no file of shard ${shard}`, absent);
+    if (!file) add(rows, `no file of shard ${shard}; name those of all shards`, absent);
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);
   }
   return { missing, problems, absent };

@@ -35,24 +35,22 @@ const GAP = '  ';
 const MIN_WIDTH = 4;
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below;
- * details with a header that fit a third of the window are the last column. Empty columns are left out; wider than `width`, those
- * of the highest rank are, which `leftOut` names, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below; a
+ * reason follows the last cell, and is given once. Empty columns are left out; wider than `width`, those of the highest rank are,
+ * which `leftOut` names, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: Omit<Column<Row>, 'header'> & { header?: string },
+  detail: Pick<Column<Row>, 'text' | 'paint'> & { isReason?: boolean },
 ) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
-  const measure = (column: Column<Row>) => ({ ...column, width: naturalWidth(column, rows) });
-  const { header = '', text: detailOf } = detail;
-  const last = measure({ ...detail, header });
-  const mayBeColumn = header !== '' && rows.some(detailOf) && last.width <= width / 3;
-  const shown = fitColumns([...filled.map(measure), ...(mayBeColumn ? [last] : [])], width);
-  const isColumn = shown.some(({ text }) => text === detailOf);
+  const shown = fitColumns(
+    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    width,
+  );
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
       const text = row ? column.text(row) : column.header;
@@ -67,14 +65,16 @@ export function layOutTable<Row>(
   };
   let above = '';
   const linesOf = (row: Row): string[] => {
-    const text = isColumn ? '' : detailOf(row);
-    if (!text) return [line(row)];
-    const reason = header && text === above ? 'as above' : text;
+    const cells = line(row);
+    const text = detail.text(row);
+    if (!text) return [cells];
+    const shownText = detail.isReason && windowWidth > 0 && text === above ? 'as above' : text;
     above = text;
-    const cells = 1 + shown.findLastIndex(({ text }) => text(row));
-    const start = (cells < shown.length || header ? lineWidth(shown.slice(0, cells)) : 0) + GAP.length;
-    const room = start + textWidth(reason) <= width ? Number.POSITIVE_INFINITY : width;
-    return layOutTerm(line(row), detail.paint?.(row)(reason) ?? reason, start, room, GAP.length);
+    const count = 1 + shown.findLastIndex(({ text }) => text(row));
+    const place = count < shown.length ? lineWidth(shown.slice(0, count)) : 0;
+    const start = (detail.isReason ? textWidth(cells) : place) + GAP.length;
+    const room = start + textWidth(shownText) <= width ? Number.POSITIVE_INFINITY : width;
+    return layOutTerm(cells, detail.paint?.(row)(shownText) ?? shownText, start, room, GAP.length);
   };
   const leftOut = filled
     .filter(({ text }) => !shown.some((column) => column.text === text))

@@ -14,7 +14,7 @@ import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
-import { inFolder, shellCommand } from '../../text/shell-quote.js';
+import { inFolder, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
@@ -160,11 +160,12 @@ async function sendRows(
   if (failure) reporter.error(failure);
   const total = table?.total;
   const { unsent, triggered } = run.runner.counts;
+  const tableFlags = source === '-' ? [] : toArgs({ rows: flags.rows, delimiter: flags.delimiter });
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
     // The file of one shard cannot be joined alone.
-    results: file && plan.shard.count === 1 ? [file.name] : [],
+    results: file && plan.shard.count === 1 ? [file.name, ...tableFlags] : [],
     command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.

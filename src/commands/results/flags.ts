@@ -21,9 +21,10 @@ Examples:
     command
       .optionsGroup('Output:')
       .addOption(
-        common('--get <pointer>', 'print this value of each output, such as /total; repeatable').argParser(
-          collect,
-        ),
+        common(
+          '--get <pointer>',
+          "print this value of each output, such as /total, or '' for all; repeatable",
+        ).argParser(collect),
       )
       .addOption(common('--rows <file|->', 'print columns and rows of the table, sent or not'))
       .addOption(

@@ -160,11 +160,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const layOut = () => {
       if (rows.length === 0) return '';
       const laidOut = layOutTable(rows, columnsOf(rows), page, {
-        header: 'REASON',
-        text: (row) => row.at(-1) ?? '',
+        text: reasonOf,
         paint: paintOf,
-        rank: 1,
-        least: page.width,
+        isReason: true,
       });
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
@@ -191,6 +189,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     yield layOut();
   }
 
+  const reasonOf = (row: readonly string[]) => row.at(-1) ?? '';
   const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
   const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
 
@@ -224,7 +223,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const isPath = header.endsWith('@');
         return { header, rank: index && 3 + index / written.length, isCutInMiddle: () => isPath };
       }),
-      { header: 'OUTCOME', least: page.width, paint: paintOf },
+      {
+        header: 'OUTCOME',
+        least: page.width,
+        text: (row) => outcomeOf(row) + (reasonOf(row) ? ':' : ''),
+        paint: paintOf,
+      },
       ...valueNames.map((header, index) => {
         // What was asked for has half of the window.
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
@@ -314,13 +318,16 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const { rows, total = 0, missing } = joined;
       const unlisted = table ? rows.count('gone') : total - missing - rows.known;
       const name = source ? shellCommand([source]) : '<table>';
-      const how = table ? ' with --rows' : source === '' ? '' : ` without --rows ${name}`;
+      const how = table
+        ? "; --get '' without --rows lists them"
+        : source === ''
+          ? ''
+          : `; --rows ${name} lists them`;
       if (unlisted > 0 && format !== 'id')
-        warnings.push(`not listed${how}: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}`);
+        warnings.push(`not listed: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}${how}`);
+      const choice = !get && valueNames.some((name) => leftOut.has(name)) ? 'choose values with --get; ' : '';
       if (leftOut.size > 0)
-        warnings.push(
-          `no room for ${listFirst([...leftOut], 9)}; ${get ? '' : 'choose values with --get; '}-o csv has all`,
-        );
+        warnings.push(`no room for ${listFirst([...leftOut], 9)}; ${choice}-o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

@@ -88,6 +88,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
     const { command, source } = await findBatch(all, context);
+    if (tablePath !== undefined && source === '') {
+      const all = shellCommand(['wfr', 'results', ...names, '--get', '']);
+      throw new UsageError(`--rows ${tablePath}: the batch is of files, and has no table`, all);
+    }
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0
@@ -102,10 +106,12 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
       const pointers = plan.format === 'text' && !chosen ? await findValues(joined) : plan.pointers;
       const found = pointers.map(({ text }) => text);
-      const values = chosen ?? found.filter(isCopyable).slice(0, MAX_LISTED);
-      const flagsOfRows = hasRows ? toArgs({ get: values, rows: tablePath, saveDocuments }) : [];
-      const shown = isShown && !saveOutputs ? [...names, ...flagsOfRows] : [];
-      const list = hasRows ? undefined : source ? ['--rows', source] : ['--get', ''];
+      const isListed = found.length <= MAX_LISTED && found.every(isCopyable);
+      const values = chosen ?? (isListed ? found.filter(Boolean) : []);
+      const rows = hasRows ? tablePath : source || undefined;
+      const shown =
+        isShown && !saveOutputs ? [...names, ...toArgs({ get: values, rows, saveDocuments })] : [];
+      const list = hasRows ? undefined : [...names, ...toArgs(rows ? { rows } : { get: '' })];
       const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary) => {
         // With JSON, the counts are in the result or in the error.
@@ -147,9 +153,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];
-      const rows = { ...endingOfRows(joined.rows, summary), hasOpen: false };
+      const ending = { ...endingOfRows(joined.rows, summary), hasOpen: false };
       await printErrors(failures, flags.color, context);
-      return { runs, period: joined.period, exit, failure: failures[0], rows };
+      return { runs, period: joined.period, exit, failure: failures[0], rows: ending };
     } finally {
       await file?.close();
     }
@@ -230,7 +236,7 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 /** Outputs whose values have columns, and these columns; and the values that a command lists. */
 const MAX_OUTPUTS = 20;
 const MAX_VALUES = 30;
-const MAX_LISTED = 9;
+const MAX_LISTED = 12;
 
 /** Returns pointers to the values of the first outputs; none if no row has one. */
 async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
@@ -314,17 +320,16 @@ function summaryOf(
   { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
   writer: Owner | undefined,
 ) {
-  const { rows, total, copies, missing, period, header, isLimited, isResumed, isComplete } = joined;
+  const { rows, total, copies, missing, period, header, isLimited } = joined;
   const { batchTable, files } = joined;
   const isOnce = header?.salt !== undefined;
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
   const last = 'Running rows are as last recorded.';
-  const isRunning = rows.count('running') > 0;
   const notes = [
     writer ? runs : total === undefined && ended,
-    !writer && isRunning && last,
+    !writer && rows.count('running') > 0 && last,
     batchTable && `The batch's table is ${batchTable}.`,
     ...copiesNotes(copies),
     ...said,
@@ -337,10 +342,8 @@ function summaryOf(
   const summary = writer || batchTable ? { ...all, next: [] } : all;
   if (!period) return summary;
   const { startedAt, durationMs } = period;
-  const time = formatElapsed(durationMs);
-  // The time between two commands is none that the rows took, and that of a command that did not wait is not known.
-  const length = isComplete && !isResumed && !isRunning ? `took ${time}` : `last change ${time} later`;
-  return { ...summary, period: `Began ${formatUtc(startedAt)}, ${length}` };
+  const length = formatElapsed(durationMs);
+  return { ...summary, period: `Began ${formatUtc(startedAt)}, last change ${length} later` };
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */

@@ -14,7 +14,7 @@ export interface SummaryFacts {
   /** The number of rows, if known. */
   total: number | undefined;
   notes: readonly string[];
-  /** The files that have their outcomes, and flags for the command that shows all of them; none where it is not said. */
+  /** The arguments of the command that prints their outputs; none where it is not said. */
   results: readonly string[];
   /** Whether it is the run of `run --once`. */
   isOnce?: boolean;
@@ -27,7 +27,7 @@ export interface SummaryFacts {
   isLimited?: boolean;
   /** Whether what is sent once it is corrected may be a row that is gone, so that it is held. */
   isUndecided?: boolean;
-  /** The flags that list the rows; undefined where they are listed. */
+  /** The arguments of the command that lists the rows; undefined where they are listed. */
   list?: readonly string[] | undefined;
 }
 
@@ -90,7 +90,7 @@ export function describeRow(label: string, row: number, state: State, details: r
 type DescribeStep = (goal: string, flag: string) => NextStep;
 
 function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
-  const { same, command, results, isLimited, isUndecided } = facts;
+  const { same, command, isLimited, isUndecided } = facts;
   const { total = Number.POSITIVE_INFINITY, isOnce = false, change = '' } = facts;
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
@@ -147,7 +147,10 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  return has('finished') && (!isContinued || facts.list) ? [...next, ...lookSteps(results, facts)] : next;
+  // Runs without an output are looked at by their ids.
+  const ids = has('failed', 'running', 'lost') ? ', with the ids of the runs' : '';
+  const shown = has('finished') ? 'outputs' : ids && 'rows';
+  return shown && (!isContinued || facts.list) ? [...next, ...lookSteps(shown, ids, facts)] : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
@@ -169,20 +172,20 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 }
 
 /** Files and flags that a command is printed with at most. */
-const MAX_WORDS = 20;
+const MAX_WORDS = 32;
 
-/** Returns how to get the outputs of results files, which precede flags. */
-function lookSteps(words: readonly string[], { list }: SummaryFacts): NextStep[] {
+/** Returns how to list and to save what results files have. */
+function lookSteps(what: string, more: string, { results: words, list }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
   const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
   // The table that was sent may have the name of its results file.
   const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
-  const commandWith = (...flags: string[]) => shellCommand(['wfr', 'results', ...words, ...flags]);
+  const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
-    ...(list ? [{ text: 'To list the outputs', command: commandWith(...list) }] : []),
-    { text: 'To save the outputs', command: `${commandWith('-o', 'csv')} > ${table}` },
+    ...(list ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
+    { text: `To save the ${what}${more}`, command: `${commandOf([...words, '-o', 'csv'])} > ${table}` },
   ];
 }
 

@@ -51,8 +51,11 @@ export function usageErrorOf(
       const meant = quoted.replace(/^(ls|list|ps)$/, 'history');
       return unknownName(`${quoted || '""'}: there is no such command; `, meant, names, hint);
     }
-    case 'commander.missingArgument':
-      return usageError(`<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`);
+    case 'commander.missingArgument': {
+      const path = commandPath(command);
+      const last = /^(run-id|file)$/.test(quoted) ? [`For the last one: wfr ${path} @last`] : [];
+      return usageError(`<${quoted}> is missing: wfr ${path} ${command.usage()}`, ...last);
+    }
     case 'commander.optionMissingArgument':
       return usageError(`${quoted.replace(/^-\w, /, '')}: the value is missing`);
     case 'commander.excessArguments': {

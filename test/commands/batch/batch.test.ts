@@ -524,7 +524,9 @@ describe('batch: shards', () => {
     await shard(2);
     const missing = await wfr(['results', 's1.jsonl', 's2.jsonl'], { cwd });
     expect(missing.exitCode).toBe(2);
-    expect(missing.stderr).toContain('2 of 7 rows are missing: no file of shard 3/3');
+    expect(missing.stderr).toContain(
+      '2 of 7 rows are missing: no file of shard 3/3; name those of all shards\n',
+    );
     await shard(3);
     expect(triggered.map((inputs) => (inputs as { n: number }).n).sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
     const joined = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', '--report', 'json=r.json'], {
@@ -532,7 +534,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\nReport: json=r\.json\nTo list the outputs: /,
+      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, last change \S+ later\nReport: json=r\.json\nTo list the outputs: /,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
@@ -811,7 +813,7 @@ To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
 Once failed rows are corrected, too: ${command} --send-changed
 To run failed and rejected rows again as they are, too: ${command} --retry-failed
-To save the outputs: wfr results out.jsonl -o csv > out.results.csv
+To save the outputs, with the ids of the runs: wfr results out.jsonl --rows rows.csv -o csv > out.results.csv
 `);
   });
 
@@ -1074,7 +1076,7 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
       ['results.jsonl', 'results.csv'],
     ]) {
       const { stderr } = await wfr(['batch', 'w', '--rows', 't.csv', '--results', results ?? ''], { cwd });
-      expect(stderr).toContain(`wfr results ${results} -o csv > ${csv}\n`);
+      expect(stderr).toContain(`wfr results ${results} --rows t.csv -o csv > ${csv}\n`);
     }
   });
 
@@ -1083,7 +1085,7 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
+      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl --rows rows\.jsonl -o csv > out\.results\.csv\n$/,
     );
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
       /^1 row: 1 finished; no run triggered now; took \S+\nTo save the outputs: /,

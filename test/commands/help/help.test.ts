@@ -192,7 +192,16 @@ describe('wfr: mistakes on the command line', () => {
       '--conc: there is no such flag; did you mean --concurrency?',
       'wfr help batch',
     ],
-    [['watch'], '<run-id> is missing: wfr watch [options] <run-id...>', 'wfr help watch'],
+    [
+      ['watch'],
+      '<run-id> is missing: wfr watch [options] <run-id...>\n  For the last one: wfr watch @last\n',
+      'wfr help watch',
+    ],
+    [
+      ['results'],
+      '<file> is missing: wfr results [options] <file...>\n  For the last one: wfr results @last\n',
+      'wfr help results',
+    ],
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'foo'],

@@ -248,7 +248,8 @@ describe('history: recording and listing runs', () => {
       const { stdout } = await runCli(['results', join(cwd, file)], { env, clock, cwd: folder });
       return stdout;
     };
-    const nextOf = async (...file: Parameters<typeof textOf>) => (await textOf(...file)).split('\n').at(-2);
+    const nextOf = async (...file: Parameters<typeof textOf>) =>
+      /^To (?:continue|run failed rows).*$/m.exec(await textOf(...file))?.[0];
     const args = ['--fail-fast', '--concurrency', '1'];
     await batch('--results', 'a.jsonl', ...args);
     const command = `wfr batch ${FAILING} --rows rows.csv --results`;

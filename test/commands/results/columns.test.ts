@@ -106,10 +106,10 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                  /b  REASON',
+      'ROW      OUTCOME   /a                  /b',
       't.csv:2  finished  x\\u0009y\\nz\\u001b  1.0',
-      't.csv:3  failed                            no',
-      't.csv:4  failed                            Book: no',
+      't.csv:3  failed:  no',
+      't.csv:4  failed:  Book: no',
       '',
     ]);
     expect(stderr).toContain('2 failed');
@@ -139,7 +139,7 @@ describe('results --get', () => {
       const { stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, ...args);
       return /warning: .*/.exec(stderr)?.[0];
     };
-    const expected = 'warning: not listed without --rows <table>: 2 waiting rows';
+    const expected = 'warning: not listed: 2 waiting rows; --rows <table> lists them';
     for (const args of [
       ['--get', '/a'],
       ['-o', 'csv'],
@@ -161,12 +161,12 @@ describe('results --get', () => {
     const [first, second = '', ...others] = lines.filter((line) => line.startsWith('ROW '));
     expect([first, second, others]).toEqual([
       expect.stringMatching(/^ROW {8}OUTCOME {3}\/a$/),
-      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a {100}REASON$/),
+      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a$/),
       [],
     ]);
     // Each is fitted to its own rows.
     expect(lines.slice(-2)).toEqual([
-      `t.csv:902  failed    ${' '.repeat(102)}The totals do not match`,
+      't.csv:902  failed:  The totals do not match',
       't.csv:903  finished  y',
     ]);
   });
@@ -193,7 +193,7 @@ describe('results --get on a terminal', () => {
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', ''], options);
     expect(stdout).toBe(`ROW                    OUTCOME
-bad-gmbh-march-26.pdf  failed
+bad-gmbh-march-26.pdf  failed:
   The totals do not match: 119.00
   expected, 191.00 found
 `);
@@ -210,10 +210,10 @@ bad-gmbh-march-26.pdf  failed
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
     // The folder that all have is left out.
-    expect(stdout).toMatch(/\na\.pdf +failed +no\nx+…x+\/bad\.pdf {2}failed +no\n$/);
+    expect(stdout).toMatch(/\na\.pdf +failed:\n {2}no\nx+…x+\/bad\.pdf {2}failed:\n/);
   });
 
-  test('results --get: a long reason has the place of the values that its row does not have, and is given once', async () => {
+  test('results --get: a reason follows the outcome in place of values, and is given once', async () => {
     const message = 'The totals do not match: 119.00 expected, 191.00 found';
     const finishedRows = [2, 5].flatMap((row) => finished(row, '{"total":1}'));
     const cwd = folderOf([...finishedRows, ...[3, 4, 6].flatMap((row) => failed(row, message))]);
@@ -223,14 +223,15 @@ bad-gmbh-march-26.pdf  failed
     };
     expect(await show(60)).toBe(`LINE  OUTCOME   /total
 2     finished       1
-3     failed    The totals do not match: 119.00 expected,
-                191.00 found
-4     failed    as above
+3     failed:  The totals do not match: 119.00 expected,
+               191.00 found
+4     failed:  as above
 5     finished       1
-6     failed    as above
+6     failed:  as above
 `);
-    // One that is short, or a pipe, has a column.
-    expect(await show(170)).toMatch(/^LINE {2}OUTCOME {3}\/total {2}REASON\n/);
+    // A line of a pipe may be read alone.
+    const piped = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
+    expect(piped.stdout.split(message)).toHaveLength(4);
     expect(await show(60, { TERM: 'xterm' })).toContain('\u001b[31mThe totals do not match');
   });
 
@@ -261,7 +262,7 @@ bad-gmbh-march-26.pdf  failed
   test('results --get: a value that was asked for has a column, also where no row has one', async () => {
     const cwd = folderOf(failed(3, 'no total'));
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
-    expect(stdout).toBe('ROW      OUTCOME  /total  REASON\nt.csv:3  failed           no total\n');
+    expect(stdout).toBe('ROW      OUTCOME  /total\nt.csv:3  failed:  no total\n');
   });
 
   test('results --get: outcomes have colors', async () => {
@@ -271,7 +272,7 @@ bad-gmbh-march-26.pdf  failed
 });
 
 describe('results --rows', () => {
-  test('results --rows: the values of outputs have columns where there is room beside the reasons, the narrow ones first', async () => {
+  test('results --rows: the values of outputs have columns where there is room, the narrow ones first', async () => {
     const output = JSON.stringify({
       scan: `data:,${'x'.repeat(999)}`,
       sum: 12.5,
@@ -287,25 +288,25 @@ describe('results --rows', () => {
       return [...stdout.split('\n'), /no room.*(?:\n .*)*/.exec(stderr)?.[0]];
     };
     expect(await show(80)).toEqual([
-      'LINE  n  OUTCOME   /sum  /by/name  /by/at     /lines  output  REASON',
-      '2     1  finished  12.5  Ada       {"day":1}  [1,2]',
-      '3     2  finished                                     text',
-      '4     3  failed                                               no',
+      'LINE  n  OUTCOME   /scan               /sum  /by/name  /by/at     /lines  output',
+      '2     1  finished  data:,xxxxxxxxxxx…  12.5  Ada       {"day":1}  [1,2]',
+      '3     2  finished                                                         text',
+      '4     3  failed:  no',
       '',
-      'no room for /scan; choose values with --get; -o csv has all',
+      undefined,
     ]);
     expect(await show(55)).toEqual([
-      'LINE  n  OUTCOME   /sum  /lines  output  REASON',
-      '2     1  finished  12.5  [1,2]',
-      '3     2  finished                text',
-      '4     3  failed                          no',
+      'LINE  n  OUTCOME   /sum  /by/name  /lines  output',
+      '2     1  finished  12.5  Ada       [1,2]',
+      '3     2  finished                          text',
+      '4     3  failed:  no',
       '',
-      'no room for /scan, /by/name, /by/at;\n    choose values with --get; -o csv has all',
+      'no room for /scan, /by/at; choose values\n    with --get; -o csv has all',
     ]);
     // What is saved has the columns that are shown, and those without room.
     const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(shown.stderr).toContain(
-      "To save the outputs: wfr results out.jsonl --get /scan --get /sum --get /by/name --get '/by/a~1b' --get /by/at --get /lines --rows t.csv -o csv > out.results.csv\n",
+      "To save the outputs, with the ids of the runs: wfr results out.jsonl --get /scan --get /sum --get /by/name --get '/by/a~1b' --get /by/at --get /lines --rows t.csv -o csv > out.results.csv\n",
     );
   });
 
@@ -328,6 +329,28 @@ describe('results --rows', () => {
       '',
     ]);
     expect(stderr).not.toContain('warning');
+  });
+
+  test('results --rows: the command that saves has all values, or none if these are more than 12', async () => {
+    const show = async (count: number) => {
+      const output = JSON.stringify(
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n])),
+      );
+      const { stderr } = await results(finished(2, output), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
+      return /To save the outputs: .*/.exec(stderr)?.[0];
+    };
+    expect(await show(12)).toMatch(
+      /out\.jsonl --get \/k0 .* --get \/k11 --rows t\.csv -o csv > out\.results\.csv$/,
+    );
+    expect(await show(13)).toMatch(/out\.jsonl --rows t\.csv -o csv > out\.results\.csv$/);
+  });
+
+  test('results --rows: a window without room for columns of the table alone does not propose --get', async () => {
+    const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
+    const cwd = folderOf(failed(2, 'no'), { 't.csv': `${columns}\n${columns}\n` });
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 120, stdoutTerminal: 120 };
+    const { stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    expect(stderr).toMatch(/^wfr: warning: no room for column_\d+, .*column_11; -o csv has all$/m);
   });
 
   test('results --rows: a value of megabytes is cut before it is measured', async () => {
@@ -358,13 +381,13 @@ describe('results --rows', () => {
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
     expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}\/second\n/);
-    expect(stdout).toMatch(/ failed {4}r{60}\n$/);
+    expect(stdout).toMatch(/ failed: {2}r{60}\n$/);
     expect(stderr).not.toContain('no room');
   });
 
   test('results --rows: without any output, no column stands for one', async () => {
     const { stdout } = await results(failed(2, 'no total'), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
-    expect(stdout).toBe('ROW      n  OUTCOME  REASON\nt.csv:2  1  failed   no total\n');
+    expect(stdout).toBe('ROW      n  OUTCOME\nt.csv:2  1  failed:  no total\n');
   });
 
   const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';
@@ -406,9 +429,9 @@ describe('results --rows', () => {
     const wide = await show(80);
     expect(wide.stderr).not.toContain('no room');
     expect(wide.stdout).toBe(
-      'LINE  customer             amount:=  id  OUTCOME   /total  REASON\n' +
+      'LINE  customer             amount:=  id  OUTCOME   /total\n' +
         '2     ACME                      007  a   finished       1\n' +
-        '4     Smith, "Inc."\\nLtd.        -5  b   failed            no total\n' +
+        '4     Smith, "Inc."\\nLtd.        -5  b   failed:  no total\n' +
         '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
@@ -417,7 +440,7 @@ describe('results --rows', () => {
     expect(narrow.stdout).toBe(
       'LINE  customer      id  OUTCOME   /total\n' +
         '2     ACME          a   finished       1\n' +
-        '4     Smith, "Inc…  b   failed\n' +
+        '4     Smith, "Inc…  b   failed:\n' +
         '  no total\n' +
         '6     never         c   waiting\n',
     );
@@ -462,10 +485,10 @@ describe('results --rows', () => {
     expect(first.stderr).not.toContain('warning');
     write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
     const { stdout, stderr } = await show();
-    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held +may be a sent row that has changed$/m);
+    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: +may be a sent row that has changed$/m);
     expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
-    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held +may be/m);
+    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may be/m);
     // An invalid row that has changed is a new one.
     expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
     expect(stderr).not.toContain('none.pdf');
@@ -489,12 +512,14 @@ describe('results --rows', () => {
     const show = (...args: string[]) => wfr(['results', 'out.jsonl', ...args], options);
     expect((await show('--get', '/total')).stdout.split('\n')).toEqual([
       'LINE   OUTCOME   /total',
-      '2      held      may be a sent row that has changed',
+      '2      held:  may be a sent row that has changed',
       '3      finished       1',
       'was 2  gone           1',
       '',
     ]);
-    expect((await show('--rows', 't.csv')).stderr).toContain('not listed with --rows: 1 gone row\n');
+    expect((await show('--rows', 't.csv')).stderr).toContain(
+      "not listed: 1 gone row; --get '' without --rows",
+    );
   });
 
   test('results --rows: the table of other rows is an error; the same table is none, whatever has changed', async () => {
@@ -518,10 +543,10 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed with --rows: 2 gone rows\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows; --get '' without --rows lists them\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
-    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held +may be a sent row that has changed\n/m);
+    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may be a sent row that has changed\n/m);
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nBob\n');
     const saving = ['--rows', 't.csv', '--save-outputs', 'outs', '--report', 'json=r.json', '-o', 'jsonl'];
     const { stdout } = await show(...saving);
@@ -551,9 +576,9 @@ describe('results --rows', () => {
       [
         'LINE       name  OUTCOME',
         '2          New   waiting',
-        '3          Bob   rejected  422: The inputs are wrong: no city',
+        '3          Bob   rejected:  422: The inputs are wrong: no city',
         '4          Cy    waiting',
-        '5 (row 2)  Ada   rejected  422: The inputs are wrong: no street',
+        '5 (row 2)  Ada   rejected:  422: The inputs are wrong: no street',
         '',
       ].join('\n'),
     );
@@ -572,7 +597,7 @@ describe('results --rows', () => {
     await wfr(batch, { cwd });
     writeFileSync(join(cwd, 't.csv'), 'name,scan@\nAda,a.pdf\nBobby,a.pdf\nCy,a.pdf\n');
     const show = async () =>
-      (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split(/[\n;]/)[1];
+      (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split(/[\n;]/)[2];
     const before = await show();
     expect(before).toBe('3 rows: 1 failed, 2 held');
     await wfr(batch, { cwd });

@@ -19,7 +19,9 @@ describe('results', () => {
     const files = 't.csv.w.1-of-2.results.jsonl t.csv.w.2-of-2.results.jsonl';
     const { stdout } = await wfr(['results', ...files.split(' ')], options);
     expect(stdout).toContain(`\nTo list the outputs: wfr results ${files} --rows t.csv\n`);
-    expect(stdout).toContain(`\nTo save the outputs: wfr results ${files} -o csv > t.csv.w.results.csv\n`);
+    expect(stdout).toContain(
+      `\nTo save the outputs: wfr results ${files} --get /total --rows t.csv -o csv > t.csv.w.results.csv\n`,
+    );
     expect(stdout).not.toContain('wfr batch');
   });
 
@@ -32,7 +34,7 @@ describe('results', () => {
     const counted = await wfr(['results', 'out.jsonl'], options);
     expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
     const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
-    expect(listed.stderr).toContain("not listed without --rows 'my rows.csv': 1 waiting row\n");
+    expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' lists them\n");
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
     // What is taken for the results file may be the table or the folder.
@@ -42,7 +44,13 @@ describe('results', () => {
     ] as const)
       expect((await wfr(['results', name], options)).stderr).toContain(`\n  See: wfr results ${file}\n`);
     const last = await wfr(['results', '@last'], options);
-    expect(last.stdout).toContain(' in.jsonl -o csv > ');
+    expect(last.stdout).toContain(' in.jsonl --get /total -o csv > ');
+    const rows = ['results', 'in.jsonl', '--rows', 'in'];
+    expect(await wfr(rows, options)).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: `wfr: error: --rows in: the batch is of files, and has no table\n  See: wfr results in.jsonl --get ''\n`,
+    });
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
     expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
     // Another separator would make other rows of the table.
@@ -215,7 +223,7 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, took 24s\n';
+    const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, last change 24s later\n';
     expect(stdout).toBe(
       `${line}Report: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
     );
@@ -232,17 +240,10 @@ describe('results', () => {
     ]);
     expect(junit).toContain('<system-out>t.csv:2: run run-1\nt.csv:3: run run-2\n</system-out>');
     const file = join(cwd, 'out.jsonl');
-    const continued = `${JSON.stringify({ event: 'present', rows: [[1, 2]] })}\n{"event":"table","rows":2}\n`;
     const long = readFileSync(file, 'utf8').replaceAll('05-06T07:08:34', '05-07T00:00:01');
     writeFileSync(file, long);
     const narrow = await wfr(['results', 'out.jsonl'], { cwd, stdoutTerminal: 41, env: { NO_COLOR: '1' } });
-    expect(narrow.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, took\n  16h 51m\n');
-    writeFileSync(file, long.replace(/.*"table".*\n/, ''));
-    const stopped = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(stopped.stdout).toContain(' UTC, last change 16h 51m later\n');
-    writeFileSync(file, long + continued);
-    const later = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(later.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last change 16h 51m later\n');
+    expect(narrow.stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last\n  change 16h 51m later\n');
   });
 
   test('results --report junit: rows with the same label have distinct names', async () => {
@@ -395,18 +396,6 @@ test.each([
     expect(exitCode).toBe(code);
   },
 );
-
-test('results: how long rows took is not said while some of them run', async () => {
-  const events = [
-    '{"event":"accepted","row":1,"id":"a","time":"2026-05-06T07:08:10.000Z"}',
-    '{"event":"accepted","row":2,"id":"b","time":"2026-05-06T07:08:11.000Z"}',
-    '{"event":"ended","row":1,"time":"2026-05-06T07:08:14.000Z","run":{"id":"a","status":"FINISHED"}}',
-    '{"event":"table","rows":2,"time":"2026-05-06T07:08:14.000Z"}\n',
-  ];
-  const cwd = folderWith({ 'out.jsonl': HEAD + events.join('\n') });
-  const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
-  expect(stdout).toContain('\nBegan 2026-05-06 07:08:10 UTC, last change 4s later\n');
-});
 
 test('results: the id of a run, or its beginning, is no results file, and the error names the command for its output', async () => {
   const id = '7c704d0b-2f57-4a53-9b00-3d2f4c5b6a79';
