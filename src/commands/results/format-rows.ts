@@ -206,7 +206,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** What the columns of values cost: their widths, and more where they say little, as they are the same in each row or in the table. */
     const costs = valueNames.map((name, index) => {
       const at = written.length + 2 + index;
-      const filled = rows.filter((row) => row[at]);
+      const filled = rows.filter((row) => !/^(\{\}|\[\])?$/.test(row[at] ?? ''));
       const cells = filled.map((row) => row[at] ?? '');
       if (cells.length === 0) return Number.POSITIVE_INFINITY;
       // An output that has none of the values says more than most values.
@@ -319,10 +319,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const unlisted = table ? rows.count('gone') : total - missing - rows.known;
       const name = source ? shellCommand([source]) : '<table>';
       const how = table
-        ? "; --get '' without --rows lists them"
+        ? "; --get '' without --rows has all"
         : source === ''
           ? ''
-          : `; --rows ${name} lists them`;
+          : `; --rows ${name} has all`;
       if (unlisted > 0 && format !== 'id')
         warnings.push(`not listed: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}${how}`);
       const choice = !get && valueNames.some((name) => leftOut.has(name)) ? 'choose values with --get; ' : '';

@@ -139,7 +139,7 @@ describe('results --get', () => {
       const { stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, ...args);
       return /warning: .*/.exec(stderr)?.[0];
     };
-    const expected = 'warning: not listed: 2 waiting rows; --rows <table> lists them';
+    const expected = 'warning: not listed: 2 waiting rows; --rows <table> has all';
     for (const args of [
       ['--get', '/a'],
       ['-o', 'csv'],
@@ -464,6 +464,12 @@ describe('results --rows', () => {
       '2     Ada Lovelace  documents/…elace.pdf  finished      10  AAAAAAAAAAAAAAAAAAA…',
     );
     expect((await show(60))[0]).toBe('LINE  name          scan@           OUTCOME   /sha256');
+    const same = [2, 3].flatMap((row) => finished(row, '{"none":{},"currency":"EUR"}'));
+    const alike = folderOf(same, { 't.csv': 'customer_of_ours\nAda Lovelace\nGrace Hopper\n' });
+    const options = { cwd: alike, env: { NO_COLOR: '1' }, stdoutTerminal: 36 };
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    // A value comes before an empty object.
+    expect(stdout).toMatch(/ OUTCOME {3}\/currency\n/);
   });
 
   test('results --rows: rows are found by their content, wherever they are in the table now, and no other row is taken for them', async () => {
@@ -543,7 +549,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed: 2 gone rows; --get '' without --rows lists them\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may be a sent row that has changed\n/m);

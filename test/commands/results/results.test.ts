@@ -34,7 +34,7 @@ describe('results', () => {
     const counted = await wfr(['results', 'out.jsonl'], options);
     expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
     const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
-    expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' lists them\n");
+    expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' has all\n");
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
     // What is taken for the results file may be the table or the folder.
