@@ -50,7 +50,6 @@ function isCommon(codePoint: number): boolean {
  * safe: where it does not, only `sanitize` can tell.
  */
 export function isUnsafe(codePoint: number): boolean {
-  if (codePoint < 0x80) return codePoint < 0x20 || codePoint === 0x7f;
   return !isCommon(codePoint) && isHidden(String.fromCodePoint(codePoint));
 }
 

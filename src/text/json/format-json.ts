@@ -89,7 +89,7 @@ function formatChunk(
       const byte = json[offset++] as number;
       const unsafe = SPECIAL[byte] === 1 ? unsafeAt(json, offset - 1, byte) : -1;
       if (unsafe >= 0) {
-        used += out.write(escapeCharacter(String.fromCodePoint(unsafe)), used, 'latin1');
+        used = write(out, used, escapeCharacter(String.fromCodePoint(unsafe)));
         while (((json[offset] as number) & 0xc0) === 0x80) offset++;
         continue;
       }
