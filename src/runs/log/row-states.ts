@@ -201,9 +201,7 @@ export function createRowStates() {
       const { run } = event;
       return know(rowState, { reason: failureMessage(run) }, row, run.error?.step);
     }
-    // Most events of a large file are of these.
-    const hasNone = ['waiting', 'running', 'finished'].includes(rowState);
-    const error = hasNone ? undefined : errorOf(becomeKnown(rowState, { state: before.state }, event));
+    const error = errorOf(becomeKnown(rowState, { state: before.state }, event));
     return error ? know(rowState, error, row) : { state: rowState };
   }
 
