@@ -270,10 +270,10 @@ export async function decodeEvents(
   return ownership.claim?.owner;
 }
 
-/** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
-export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
+/** Decodes the line at an offset, which was that of a row before; undefined if it is no event any more. */
+export function decodeLine(bytes: Buffer, start: number): (ReadEvent & RowEvent) | undefined {
   const members = parseLine(bytes, start);
-  return CHECKS.has(members?.event) ? (members as unknown as ReadEvent) : undefined;
+  return CHECKS.has(members?.event) ? (members as unknown as ReadEvent & RowEvent) : undefined;
 }
 
 type Members = Record<string, unknown>;

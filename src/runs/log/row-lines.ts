@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { BatchFileError } from '../../errors.js';
 import type { Run } from '../../service/run.js';
-import { decodeLine, isRowEvent, type ReadEvent, type RowEvent } from './events.js';
+import { decodeLine, type ReadEvent, type RowEvent } from './events.js';
 import { NEW_ROW, type RowRecord, reduce } from './reduce.js';
 
 /** Returns an empty list of the lines of rows. */
@@ -95,7 +95,7 @@ export function openLines(file: ResultsFile) {
     /** Returns the event of a row in the line at an offset. Throws BatchFileError, and the system's error. */
     read(row: number, start: number): ReadEvent & RowEvent {
       const event = decodeLine(readLine(start), start);
-      if (!event || !isRowEvent(event) || event.row !== row) throw changed();
+      if (event?.row !== row) throw changed();
       return event;
     },
 
