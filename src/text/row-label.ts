@@ -15,9 +15,5 @@ export const ROW_LABEL = /^.*?:(?=(\d+)(?: \((.*)\))?$)/s;
 
 /** Returns a message without the label of its row at the start of its lines, so that rows with one reason are grouped. */
 export function withoutLabel(message: string, label: string | undefined): string {
-  if (!label) return message;
-  return message
-    .split('\n')
-    .map((line) => (line.startsWith(`${label}: `) ? line.slice(label.length + 2) : line))
-    .join('\n');
+  return label ? `\n${message}`.replaceAll(`\n${label}: `, '\n').slice(1) : message;
 }
