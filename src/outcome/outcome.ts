@@ -65,11 +65,11 @@ export const WORDS: ReadonlyMap<string, Tone> = new Map(
   (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone ?? 'doubt']),
 );
 
-/** Returns the sum of the counts of each word, if there are any: first of the words in `order`. */
-export function countWords(
-  counts: Iterable<readonly [word: string, count: number]>,
-  order: Iterable<string> = WORDS.keys(),
-): (readonly [word: string, count: number])[] {
+/** Returns the sum of the counts of each word, or what stands for one, if there are any: first of those in `order`. */
+export function countWords<Word = string>(
+  counts: Iterable<readonly [word: Word, count: number]>,
+  order: Iterable<Word> = WORDS.keys() as Iterable<never>,
+): (readonly [word: Word, count: number])[] {
   const sums = new Map([...order].map((word) => [word, 0]));
   for (const [word, count] of counts) sums.set(word, (sums.get(word) ?? 0) + count);
   return [...sums].filter(([, sum]) => sum > 0);

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
-import { commonTable } from '../../outcome/outcome.js';
+import { commonTable, countWords } from '../../outcome/outcome.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatElapsed, formatIso, formatUtc, pluralize } from '../../text/quantity.js';
 import { createReasonGroups, type ReasonGroup } from '../../text/reason-groups.js';
@@ -25,7 +25,10 @@ export function* renderPage(result: CommandResult): Generator<string, void, void
   const { runs } = result;
   const table = commonTable(runs.map(({ label = '' }) => label));
   const entries = runs.map((run, index) => toEntry(run, index, table));
-  const counts = countOutcomes(entries);
+  const counts = countWords(
+    entries.map(({ outcome }) => [outcome, 1]),
+    PAGE_OUTCOMES,
+  );
   const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
   const failures = createReasonGroups<Entry>(MAX_LINKS);
   const groupIds = entries.map((entry) => {
@@ -177,12 +180,6 @@ function formatHeadline(entries: readonly Entry[]): string {
     return `${label || name || version || fallback}: ${outcome.label}`;
   }
   return `${formatCount(finished)} of ${pluralize(entries.length, areRows(entries) ? 'row' : 'run')} finished`;
-}
-
-function countOutcomes(entries: readonly Entry[]): Count[] {
-  return PAGE_OUTCOMES.map(
-    (outcome): Count => [outcome, entries.filter((entry) => entry.outcome === outcome).length],
-  ).filter(([, runs]) => runs > 0);
 }
 
 /** Renders one bar, divided in proportion to the outcomes. */
