@@ -83,8 +83,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   const [only] = errors;
   const joined =
     errors.length === 1 && only?.exitCode === exitCode ? only : joinErrors(errors, outcomes.length, exitCode);
-  const isRepeatable =
-    exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
+  const wouldRepeat = triggersAgain && outcomes.some(({ id }) => id !== undefined);
   const listed = failed.slice(0, MAX_LISTED_RUNS).map((outcome): RunData => {
     const { row, label, id = null } = outcome;
     return { row, label, id, code: factsOfOutcome(outcome).code };
@@ -93,7 +92,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   return {
     ...joined,
     hints: resume === null ? joined.hints : [...joined.hints, ...resumeHints],
-    retryable: joined.retryable && isRepeatable,
+    retryable: joined.retryable && !wouldRepeat,
     runId: outcomes.length === 1 ? (outcomes[0]?.id ?? null) : joined.runId,
     resume,
     runCount,
