@@ -146,10 +146,9 @@ export function createCommandFinder(): (chunk: Uint8Array) => boolean {
   let tail = '\n';
   let isFound = false;
   return (chunk) => {
-    if (isFound) return true;
     // A character for each byte: a chunk may end within one of several bytes.
     const text = tail + latin1(chunk);
-    isFound = COMMAND.test(text);
+    isFound ||= COMMAND.test(text);
     tail = text.slice(-MAX_START);
     return isFound;
   };
