@@ -91,7 +91,7 @@ export function describeEnding(ending: CommandEnding): ErrorData {
   const { runCount, runs } = rows ?? { runCount: failed.length, runs: listed };
   return {
     ...joined,
-    hints: resume === null ? joined.hints : [...joined.hints, ...resumeHints],
+    hints: [...joined.hints, ...resumeHints],
     retryable: joined.retryable && !wouldRepeat,
     runId: outcomes.length === 1 ? (outcomes[0]?.id ?? null) : joined.runId,
     resume,
