@@ -119,12 +119,9 @@ async function mayBeAlive(claim: Claim, id: string, options: LockOptions) {
   const { owner } = claim;
   const { owner: self } = options;
   const isSameFile = claim.file === id;
+  const isRunning = isAliveHere(owner, self);
   // An earlier process had the id of this one.
-  const isRunning = isAliveHere(owner, {
-    ...self,
-    isAlive: (...ids) => owner.pid !== self.pid && self.isAlive(...ids),
-  });
-  if (isRunning === false) return false;
+  if (isRunning === false || (isRunning && owner.pid === self.pid)) return false;
   if (isRunning && isSameFile) return true;
   // The device number of a network file system may differ between machines.
   if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(id)) return true;
