@@ -106,7 +106,7 @@ export function sanitizeJson(value: unknown): string {
 export function sanitizeLine(line: string): string {
   const escaped = escapeUnsafe(line);
   // A command may have white space before it.
-  return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCharacter(':'));
+  return escaped.replace(/^(\s*):(?=:)/, '$1\\u003a');
 }
 
 /** Sanitizes a field of several lines, each behind `| `, so that none can be a command. */
@@ -129,7 +129,7 @@ function escapeUnsafe(text: string): string {
         .replace(/[^ -~]/gu, (character) =>
           isUnsafe(character.codePointAt(0) ?? 0) ? escapeCharacter(character) : character,
         );
-  return safe.replace(LOG_COMMAND, `#${escapeCharacter('#')}`);
+  return safe.replace(LOG_COMMAND, '#\\u0023');
 }
 
 /** A line that begins with `::`, or `##[`, `##vso[` and the like anywhere, in a text that begins with a line feed. */

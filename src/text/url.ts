@@ -48,7 +48,7 @@ export function baseUrlProblem(
 
 /** Hides what may be a secret in a URL, valid or not: everything before an `@`, a query, a fragment. */
 export function redactUrl(text: string): string {
-  return text.replace(/^(https?:\/{0,2})?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
+  return text.replace(/^(https?:\/{0,2})?.*@/is, '$1…@').replace(/([?#]).*/s, '$1…');
 }
 
 /** Without a flag, as the schema of the config file has it, too. */
