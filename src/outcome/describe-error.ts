@@ -34,11 +34,11 @@ export function factsOf(error: unknown): Facts {
 const MAX_STACK_LINES = 100;
 
 function internalError(error: unknown): Facts {
-  const message = error instanceof Error ? error.message : String(error);
-  const stack = ((error instanceof Error && error.stack) || String(error)).split('\n');
+  const text = String(error);
+  const { message = text, stack = text }: Partial<Error> = error instanceof Error ? error : {};
   const { facts } = new WfrError('internal', [`internal error: ${message}`], {
     hints: ['Please report it with the details; remove any secrets first.'],
-    stack: stack.slice(0, MAX_STACK_LINES).map(truncate),
+    stack: stack.split('\n').slice(0, MAX_STACK_LINES).map(truncate),
   });
   return facts;
 }
