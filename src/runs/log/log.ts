@@ -61,8 +61,7 @@ export function createLog(clock: Clock, sink: LogSink = NO_SINK, onRowEvent: Row
     async recordAll(events: AsyncIterable<Event>): Promise<void> {
       const lines: Uint8Array[] = [];
       for await (const event of events) {
-        applyNow(event);
-        lines.push(encode(event));
+        lines.push(applyNow(event));
         if (lines.length === BULK) await sink.write(lines.splice(0));
       }
       await sink.write(lines);
@@ -110,8 +109,7 @@ export function createLog(clock: Clock, sink: LogSink = NO_SINK, onRowEvent: Row
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   function commit(event: Event): Promise<void> {
-    applyNow(event);
-    return sink.write([encode(event)]);
+    return sink.write([applyNow(event)]);
   }
 
   /** Applies an event of an earlier command, at its time (ms since 1970). */
@@ -122,15 +120,13 @@ export function createLog(clock: Clock, sink: LogSink = NO_SINK, onRowEvent: Row
     onRowEvent(event, time);
   }
 
-  function applyNow(event: Event): void {
-    apply(event, clock.now());
-    if (!isRowEvent(event)) return;
+  /** Applies an event of this command, and returns its line. */
+  function applyNow(event: Event): Uint8Array {
+    const now = clock.now();
+    apply(event, now);
     if (event.event === 'sent') awaiting.add(event.row);
-    else awaiting.delete(event.row);
-  }
-
-  function encode(event: Event): Uint8Array {
-    return encodeEvent(event, clock.now(), sink.token);
+    else if (isRowEvent(event)) awaiting.delete(event.row);
+    return encodeEvent(event, now, sink.token);
   }
 }
 
