@@ -58,7 +58,7 @@ export async function chooseProfile(
     const names = Object.keys(profiles);
     const reason = file
       ? `there is no such profile in ${file.path}; it has ${names.join(', ') || 'none'}`
-      : `there is no config file ${locateConfig(context)?.path ?? ''}; see wfr help config`;
+      : `there is no config file ${locateConfig(context) ?? ''}; see wfr help config`;
     throw new UsageError(`${source} ${name || '""'}: ${reason}`);
   }
   const { path, warnings } = file;
@@ -74,41 +74,35 @@ export async function findSources<Flags extends ProfileFlags>(flags: Flags, cont
   return { flags, profile: await chooseProfile(flags, context), context };
 }
 
-export interface ConfigLocation {
-  path: string;
-  /** Whether WFR_CONFIG names it, so that it must exist. */
-  isNamed: boolean;
-}
-
 /**
  * Returns WFR_CONFIG, else the path in the platform's folder for settings; undefined for a user without a home folder.
  * The working folder is never searched: the file can name a command, and a folder may come from somebody else.
  */
-export function locateConfig(context: Context): ConfigLocation | undefined {
+export function locateConfig(context: Context): string | undefined {
   const { env, home, platform } = context;
   const { WFR_CONFIG, APPDATA, XDG_CONFIG_HOME = '' } = env;
-  if (WFR_CONFIG) return { path: resolvePath(WFR_CONFIG, context), isNamed: true };
+  if (WFR_CONFIG) return resolvePath(WFR_CONFIG, context);
   // A relative path is to be ignored (XDG Base Directory Specification).
   const xdg = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config');
   const folder = platform === 'win32' ? APPDATA || join(home, 'AppData', 'Roaming') : xdg;
-  return isAbsolute(folder) ? { path: join(folder, 'wfr', 'config.json'), isNamed: false } : undefined;
+  return isAbsolute(folder) ? join(folder, 'wfr', 'config.json') : undefined;
 }
 
 /**
  * Reads the bytes of the config file, and who owns it; undefined if there is none. Throws UsageError if it cannot be read, or if
  * WFR_CONFIG names a file that does not exist.
  */
-export function readConfigBytes({ path, isNamed }: ConfigLocation) {
+export function readConfigBytes(path: string, { env }: Context) {
   try {
     const file = openSync(path, 'r');
     try {
-      return { path, bytes: readFileSync(file), stats: fstatSync(file) };
+      return { bytes: readFileSync(file), stats: fstatSync(file) };
     } finally {
       closeSync(file);
     }
   } catch (error) {
-    if (!isNamed && isMissingFile(error)) return undefined;
-    const subject = isNamed ? 'WFR_CONFIG' : 'the config file';
+    if (!env.WFR_CONFIG && isMissingFile(error)) return undefined;
+    const subject = env.WFR_CONFIG ? 'WFR_CONFIG' : 'the config file';
     return throwAsUsageError(`${subject} ${path}`)(error);
   }
 }
@@ -118,10 +112,10 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation) {
  * with every mistake in it, and if another user could have written it.
  */
 export async function loadConfig(context: Context) {
-  const location = locateConfig(context);
-  const read = location && readConfigBytes(location);
+  const path = locateConfig(context);
+  const read = path && readConfigBytes(path, context);
   if (!read) return undefined;
-  const { path, bytes, stats } = read;
+  const { bytes, stats } = read;
   const { value, problems, lineOf } = parseJsonFile(bytes, path, checkConfig);
   throwProblems(problems, 'wfr help config');
   const content = value as ConfigContent;

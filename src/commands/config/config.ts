@@ -9,7 +9,6 @@ import {
   type TokenLocation,
 } from '../../config/credentials.js';
 import {
-  type ConfigLocation,
   chooseProfile,
   findSources,
   loadConfig,
@@ -59,22 +58,15 @@ export type ConfigAction = keyof typeof ACTIONS;
 
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const location = locateConfig(context);
-  if (!location) {
-    throw new UsageError('no home folder to find the config file in; set HOME or WFR_CONFIG');
-  }
-  return ACTIONS[action](location, flags, context);
+  const path = locateConfig(context);
+  if (!path) throw new UsageError('no home folder to find the config file in; set HOME or WFR_CONFIG');
+  return ACTIONS[action](path, flags, context);
 }
 
 /** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
-async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const read = readConfigBytes(location);
-  if (!read) {
-    await chooseProfile(flags, context);
-    await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
-    return ExitCode.ok;
-  }
-  const { problems } = parseJsonFile(read.bytes, location.path, checkConfig);
+async function check(path: string, flags: ConfigFlags, context: Context): Promise<Exit> {
+  const read = readConfigBytes(path, context);
+  const { problems } = read ? parseJsonFile(read.bytes, path, checkConfig) : { problems: [] };
   if (problems.length > 0) {
     const lines = context.stdout.wrap(problems.map(sanitize));
     await context.stdout.write(`${lines.join('\n')}\n`);
@@ -84,11 +76,13 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
   const reporter = await openReporter(decidePresentation(flags, context), context);
   for (const warning of warnings) reporter.warn(warning);
-  await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
+  const shown = sanitize(path);
+  const fact = read ? `${shown} is valid` : `There is no config file at ${shown}; none is required`;
+  await context.stderr.write(`${fact}.\n`);
   return ExitCode.ok;
 }
 
-async function path({ path }: ConfigLocation, _flags: ConfigFlags, { stdout, stderr }: Context) {
+async function path(path: string, _flags: ConfigFlags, { stdout, stderr }: Context) {
   await stdout.write(`${path}\n`);
   await stderr.write(`The file ${stateOf(path)}.\n`);
   return ExitCode.ok;
@@ -99,7 +93,7 @@ function stateOf(path: string): string {
   return existsSync(path) ? 'exists' : 'does not exist';
 }
 
-async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
+async function show(path: string, flags: ConfigFlags, context: Context): Promise<Exit> {
   const sources = await findSources(flags, context);
   const settings = [...resolveEffectiveSettings(sources), ...(await connectionSettings(sources))];
   const file = setting('configFile', path, stateOf(path));
@@ -199,7 +193,7 @@ function toRows(setting: EffectiveSetting, path: string, { bad, dim, open }: Sty
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
-async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Context): Promise<Exit> {
+async function init(path: string, flags: ServiceFlags, context: Context): Promise<Exit> {
   const content = `${JSON.stringify(createFirstConfig(flags, context), undefined, 2)}\n`;
   const fail = throwAsUsageError(`the config file ${path}`);
   // Only its owner can read the file, and a new folder.
