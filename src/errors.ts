@@ -168,16 +168,15 @@ export class InterruptedError extends WfrError {
 /** The last line of the error of a trigger that created no run. */
 export const NOTHING_CREATED = 'no run was created';
 
-/** Returns the error of a signal that came before a trigger could create a run; `fact` is what that means. */
-export function cancelled(signal: SignalName, fact = NOTHING_CREATED): InterruptedError {
-  return new InterruptedError(signal, [`cancelled; ${fact}`], { createdNothing: true });
-}
-
-/** Throws the error; that of a signal as one that came while no request could create a run, unless it says itself what it means. */
-export function throwAsUnsent(error: unknown, fact?: string): never {
+/**
+ * Throws the error; that of a signal as one that came while no request could create a run, unless it says itself what it
+ * means. `fact` is what that means.
+ */
+export function throwAsUnsent(error: unknown, fact = NOTHING_CREATED): never {
   const isPlain =
     error instanceof InterruptedError && !error.facts.runMayExist && !error.facts.createdNothing;
-  throw isPlain ? cancelled(error.signal, fact) : error;
+  if (!isPlain) throw error;
+  throw new InterruptedError(error.signal, [`cancelled; ${fact}`], { createdNothing: true });
 }
 
 /** What the error of a trigger says first that may have created a run. */

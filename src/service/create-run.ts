@@ -93,7 +93,7 @@ export async function createRun(
     const evidence = collectEvidence(received, url);
     const run = await confirmRun(evidence, service, graceSignal).catch((reason) => {
       const isSignal = reason instanceof InterruptedError;
-      throw isSignal ? interruptedTrigger(reason.signal, 'complete', evidence) : reason;
+      throw isSignal ? interruptedTrigger(reason.signal, evidence) : reason;
     });
     if (!run) throw unknownOutcome(error, evidence);
     return run;
@@ -132,13 +132,14 @@ export async function createRun(
       const { response, createError, token } = await sendRequest(url, service, grace.signal, send, request);
       return createError ? { failure: createError(), token } : { run: parseRun(response, 'string') };
     } catch (error) {
-      if (error instanceof InterruptedError) throw interruptedTrigger(error.signal, body.sendState, evidence);
+      if (error instanceof InterruptedError && body.sendState === 'complete')
+        throw interruptedTrigger(error.signal, evidence);
       if (error instanceof UnreadableResponseError || error instanceof NetworkError) {
         // The service accepted the request, even if the rest of its response cannot be read.
         if (error.received) return { run: await identifyRun(error, error.received, grace.signal) };
         if (error instanceof NetworkError) return { failure: error };
       }
-      throw error;
+      return throwAsUnsent(error);
     } finally {
       isAnswered = true;
       grace.end();

@@ -1,6 +1,5 @@
 /** The errors of requests: what each means for the run, and what it tells people to do. */
 import {
-  cancelled,
   type FurtherFacts,
   InterruptedError,
   NOTHING_CREATED,
@@ -240,9 +239,8 @@ export function unknownOutcome(
   });
 }
 
-/** Returns the error of a signal that came while a trigger was in progress. */
-export function interruptedTrigger(signal: SignalName, sendState: SendState, evidence?: RunEvidence) {
-  if (sendState !== 'complete') return cancelled(signal);
+/** Returns the error of a signal that came after a trigger had been sent. */
+export function interruptedTrigger(signal: SignalName, evidence?: RunEvidence) {
   const { lines, facts } = factsOfEvidence(evidence);
   const summary = 'interrupted after the request had been sent: a run may have been created';
   return new InterruptedError(signal, [summary, ...lines], facts);
