@@ -36,8 +36,6 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
   const { host } = route.baseUrl;
   const openSocket = connector(route, clock);
   const closed = new AbortController();
-  const polling: Connection[] = [];
-  const idle: Connection[] = [];
   /** Requests that wait for a connection. */
   const waiting: ((connection: Connection) => void)[] = [];
 
@@ -52,16 +50,12 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
     }
   };
 
-  /** Returns a connection that no other request uses; there are only a few. */
-  const takeConnection = async () => {
-    const free = idle.pop();
-    if (free) return free;
-    if (polling.length === POLL_CONNECTIONS)
-      return new Promise<Connection>((resolve) => void waiting.push(resolve));
-    const connection = new Connection(route.baseUrl, () => connect(closed.signal));
-    polling.push(connection);
-    return connection;
-  };
+  const polling = Array.from(
+    { length: POLL_CONNECTIONS },
+    () => new Connection(route.baseUrl, () => connect(closed.signal)),
+  );
+  /** Those that no request uses; the last one was used last. */
+  const idle = [...polling];
 
   /** Sends a request and returns its response; `fallback` is the fault of a lost connection. */
   const send = async (
@@ -161,7 +155,7 @@ export function openTransport(route: Route, clock: Clock, limits: Limits) {
    */
   const get = async (path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace) => {
     // The time limits do not include the wait for a free connection.
-    const connection = await takeConnection();
+    const connection = idle.pop() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)));
     const deadline = startDeadline(host, signal, clock);
     try {
       place?.assertRoom();
