@@ -128,12 +128,10 @@ function describeWord(name: string, forms: string): string {
 }
 
 /**
- * Returns whether a path leads nowhere but into the working folder. A message suggests to read no other file: the value
- * may be from somebody else.
+ * Matches a path that may lead out of the working folder. A message suggests to read no such file: the value may be from
+ * somebody else.
  */
-function isPlainPath(path: string): boolean {
-  return path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
-}
+const LEADS_OUT = /^[/~]|^[a-z]:|\\|(^|\/)\.\.(\/|$)/i;
 
 /** Returns a name as it is written in an item: with a backslash before every `=`, `:`, `@` and `\\`. */
 export function escapeName(name: string): string {
@@ -197,7 +195,7 @@ export async function describeTexts(items: readonly Item[], cwd: string, areDecl
     const use = (mark: string, end = '') => shellCommand([escapeName(name) + mark + end]);
     if (separator === ':=') hints.set(name, `${name}: sent as JSON; for a text write ${use('=', 'text')}`);
     if (separator !== '=') continue;
-    if (isPlainPath(path) && (await isFile(join(cwd, path)))) {
+    if (!LEADS_OUT.test(path) && (await isFile(join(cwd, path)))) {
       const fixes = `${areDeclared ? '' : `${use('@', path)}, or `}${use('@=', path)}`;
       const text = `${raw}: sends the text "${value}", not the file; write ${fixes} for its text`;
       if (path === value) hints.set(name, text);
