@@ -41,30 +41,26 @@ export function wrap(text: string, width: number, first = width): string[] {
 /** Columns; in fewer, lines are easier to read if the terminal wraps them. */
 export const MIN_WIDTH = 30;
 
-/** Lays out terms with their meanings from column `start`, as layOutTerm does. */
+/** What is below a term is indented by so many columns. */
+const INDENT = 6;
+
+/**
+ * Lays out terms with their meanings beside them, from column `start`. A longer term is on a line of its own, and so are most
+ * where `width` columns have no room for two.
+ */
 export function layOutTerms(
   rows: readonly (readonly [term: string, meaning: string])[],
   start: number,
   width: number,
 ): string {
-  return rows.flatMap(([term, meaning]) => layOutTerm(`  ${term}`, meaning, start, width)).join('\n');
-}
-
-/**
- * Returns the lines of a term with its meaning beside it, from column `start`; a longer term is on a line of its own, and so
- * are most where `width` columns have no room for two: the meaning is then indented by `indent` columns.
- */
-export function layOutTerm(
-  term: string,
-  meaning: string,
-  start: number,
-  width: number,
-  indent = 6,
-): string[] {
-  const column = width - start < MIN_WIDTH ? indent : start;
-  const [first = '', ...rest] = wrap(meaning, width - column).map((line) => ' '.repeat(column) + line);
-  const length = shownWidth(term);
-  return length < column - 1 ? [term + first.slice(length), ...rest] : [term, first, ...rest];
+  const column = width - start < MIN_WIDTH ? INDENT : start;
+  const lines = rows.flatMap(([name, meaning]) => {
+    const term = `  ${name}`;
+    const [first = '', ...rest] = wrap(meaning, width - column).map((line) => ' '.repeat(column) + line);
+    const length = shownWidth(term);
+    return length < column - 1 ? [term + first.slice(length), ...rest] : [term, first, ...rest];
+  });
+  return lines.join('\n');
 }
 
 /**

@@ -9,7 +9,7 @@ import { formatElapsed } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid } from '../text/url.js';
-import { layOutTerm } from '../text/wrap.js';
+import { MIN_WIDTH as MIN_TEXT_WIDTH, wrap } from '../text/wrap.js';
 import { type Layout, type Paint, statusPaint } from './presentation.js';
 import { ageText, durationText, statusOrReason } from './summary.js';
 
@@ -22,10 +22,12 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** Whether it is shown without a cell that has text, too. */
   isKept?: boolean;
-  /** Where the window is too narrow, columns of the highest rank, and the widest of these, are left out; one without a rank is shown. */
+  /** Where the window is too narrow, columns of the highest rank are left out; one without a rank is shown. */
   rank?: number;
-  /** The width that suffices where others need room: it is narrowed further only with all of them. 20 by default. */
+  /** The width that suffices where others need room: it is narrowed further only with all of them. LEAST by default. */
   least?: number;
+  /** Whether it says little: no other column is narrowed below LEAST for it. */
+  isExtra?: boolean;
   /** Whether both ends of a cell tell it from others, as in a path, unlike in `line 12 (ACME)`. */
   isCutInMiddle?(row: Row): boolean;
 }
@@ -33,24 +35,32 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
+/** The width that suffices for most columns. */
+const LEAST = 20;
+/** The columns of a reference to another row and the gap before it, but for long names. */
+const REFERENCE = 16;
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below; a
- * reason follows the last cell, and is given once. Empty columns are left out; wider than `width`, those of the highest rank are,
- * which `leftOut` names, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below. A
+ * reason is a detail that follows the column `after`, and is given once in a window. Empty columns are left out; wider than `width`, those of
+ * the highest rank are, which `leftOut` names, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: Pick<Column<Row>, 'text' | 'paint'> & { isReason?: boolean },
+  detail: Pick<Column<Row>, 'text' | 'paint'> & { after?: string },
 ) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
+  const { after } = detail;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
   const shown = fitColumns(
     filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
-    width,
+    // What follows the last column needs room, too.
+    width - (width >= ROOM_FOR_PREFIX && filled.at(-1)?.header === after ? REFERENCE : 0),
   );
+  const [first] = shown;
+  const indent = GAP.length + (after && first && first.width < 10 ? first.width : 0);
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
       const text = row ? column.text(row) : column.header;
@@ -63,18 +73,32 @@ export function layOutTable<Row>(
     });
     return cells.join(GAP).trimEnd();
   };
-  let above = '';
+  /** The first cells of the rows that had reasons first. */
+  const firsts = new Map<string, string>();
   const linesOf = (row: Row): string[] => {
     const cells = line(row);
-    const text = detail.text(row);
-    if (!text) return [cells];
-    const shownText = detail.isReason && windowWidth > 0 && text === above ? 'as above' : text;
-    above = text;
+    const full = detail.text(row);
+    if (!full) return [cells];
+    const known = after && windowWidth && firsts.get(full);
+    const shownText = known ? `as in ${first?.header.toLowerCase()} ${known}` : full;
+    if (!known) firsts.set(full, first?.text(row) ?? '');
+    const paint = detail.paint?.(row) ?? String;
     const count = 1 + shown.findLastIndex(({ text }) => text(row));
     const place = count < shown.length ? lineWidth(shown.slice(0, count)) : 0;
-    const start = (detail.isReason ? textWidth(cells) : place) + GAP.length;
-    const room = start + textWidth(shownText) <= width ? Number.POSITIVE_INFINITY : width;
-    return layOutTerm(cells, detail.paint?.(row)(shownText) ?? shownText, start, room, GAP.length);
+    const used = textWidth(cells);
+    const start = (after ? used : place) + GAP.length;
+    const room = width - start;
+    const isShort = textWidth(shownText) <= room;
+    // Many short lines are hard to read.
+    const isReadable = room >= MIN_TEXT_WIDTH && shownText.length <= 4 * room;
+    const isBeside = start > used && (isShort || isReadable);
+    const column = isBeside ? start : indent;
+    const texts = isShort ? [shownText] : wrap(shownText, width - column);
+    const lines = texts.map((text, index) => {
+      const isFirst = isBeside && index === 0;
+      return (isFirst ? cells + ' '.repeat(start - used) : ' '.repeat(column)) + paint(text);
+    });
+    return isBeside ? lines : [cells, ...lines];
   };
   const leftOut = filled
     .filter(({ text }) => !shown.some((column) => column.text === text))
@@ -91,10 +115,12 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 /** Leaves out columns by their rank, then narrows those with most to spare, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ rank }) => !rank));
-  const ranked = columns.filter((column) => !kept.has(column));
-  ranked.sort((one, other) => (one.rank ?? 0) - (other.rank ?? 0) || one.width - other.width);
+  const ranked = columns.filter(({ rank }) => rank);
+  ranked.sort(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of ranked) {
-    const narrowed = [...kept, column].map((one) => ({ width: Math.min(one.width, leastOf(one)) }));
+    const narrowed = [...kept, column].map((one) => {
+      return { width: Math.min(one.width, column.isExtra ? LEAST : leastOf(one)) };
+    });
     if (lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
@@ -109,7 +135,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   return shown;
 }
 
-const leastOf = ({ least = 20 }: { least?: number }) => least;
+const leastOf = ({ least = LEAST }: { least?: number }) => least;
 
 const lineWidth = (columns: readonly { width: number }[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));

@@ -14,11 +14,11 @@ import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
-import { inFolder, shellCommand, toArgs } from '../../text/shell-quote.js';
+import { inFolder, shellCommand } from '../../text/shell-quote.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
-import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
+import { AS_BEFORE, endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { createBatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
@@ -160,12 +160,11 @@ async function sendRows(
   if (failure) reporter.error(failure);
   const total = table?.total;
   const { unsent, triggered } = run.runner.counts;
-  const tableFlags = source === '-' ? [] : toArgs({ rows: flags.rows, delimiter: flags.delimiter });
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
     // The file of one shard cannot be joined alone.
-    results: file && plan.shard.count === 1 ? [file.name, ...tableFlags] : [],
+    results: file && plan.shard.count === 1 ? [file.name] : [],
     command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.
@@ -232,7 +231,7 @@ function nextCommand(
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {
-    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform).replaceAll(VALUE, '<as-before>');
+    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform).replaceAll(VALUE, AS_BEFORE);
     const rest = end < kept.length ? [shellCommand(kept.slice(end), platform)] : [];
     return [text, ...flags.filter((flag) => !kept.includes(flag)), ...rest].join(' ');
   };

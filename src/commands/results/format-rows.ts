@@ -7,6 +7,7 @@ import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
 import { followPointer, type ValuePointer } from '../../text/json/pointer.js';
+import { QUOTE } from '../../text/json/scanner.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
@@ -78,7 +79,7 @@ interface ResultRow {
 /** Characters of a table; with more, another one follows. */
 const MAX_TABLE = 100_000;
 
-/** The columns of a cell for people outside a window, and of a reason. */
+/** The columns of a cell for people outside a window, and of a name or a reason. */
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
@@ -89,6 +90,7 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
   const isWindow = page.width > 0;
+  const isOnce = joined.header?.salt !== undefined;
   // An output may have none of the values that others have.
   const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -96,6 +98,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const leftOut = new Set<string>();
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
+  /** How many rows of the results were shown. */
+  let listed = 0;
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
@@ -111,6 +115,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const row = joined.rowOf?.(number);
         if (row === undefined) continue;
         const outcome: Outcome = row === 0 ? { state: 'waiting', label } : reader.read(row);
+        if (row > 0) listed++;
         yield toRow(outcome, label, cells);
       }
     } finally {
@@ -124,7 +129,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const output = isFinished(run) ? outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
     if (!get && values.slice(1).some((_, index) => values[index])) values.fill(undefined, -1);
-    return { label: describeRow(label, outcome.row ?? 0, outcome.state), cells, facts, values };
+    return {
+      label: describeRow(label, isOnce ? 0 : (outcome.row ?? 0), outcome.state),
+      cells,
+      facts,
+      values,
+    };
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
@@ -162,22 +172,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const laidOut = layOutTable(rows, columnsOf(rows), page, {
         text: reasonOf,
         paint: paintOf,
-        isReason: true,
+        after: 'OUTCOME',
       });
       for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
-    const cellOf = (text: unknown, cut = cutText) =>
-      cut(sanitize(String(text).replaceAll('\n', '\\n')), page.width || MAX_WIDTH);
-    const whole = (text: string) => text;
+    const cellOf = (text: unknown, most = page.width || MAX_WIDTH) =>
+      cutText(sanitize(String(text).replaceAll('\n', '\\n')), most);
     for await (const { label, cells, facts, values } of readRows()) {
       const row = [
-        cellOf(label, whole),
+        cellOf(label, MAX_REASON),
         ...cells.map((cell) => cellOf(textOf(cell))),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
-        cellOf(failureText(facts), (text) => cutText(text, MAX_REASON)),
+        cellOf(failureText(facts), MAX_REASON),
       ];
       rows.push(row);
       size += row.join('').length;
@@ -189,7 +198,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     yield layOut();
   }
 
-  const reasonOf = (row: readonly string[]) => row.at(-1) ?? '';
+  /** A row is not gone for the reason of its run. */
+  const reasonOf = (row: readonly string[]) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
   const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
   const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
 
@@ -208,9 +218,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const at = written.length + 2 + index;
       const filled = rows.filter((row) => !/^(\{\}|\[\])?$/.test(row[at] ?? ''));
       const cells = filled.map((row) => row[at] ?? '');
-      if (cells.length === 0) return Number.POSITIVE_INFINITY;
-      // An output that has none of the values says more than most values.
-      if (name === 'output') return 0;
+      if (cells.length === 0 || name === 'output') return Number.POSITIVE_INFINITY;
       const isSame = cells.length > 1 && new Set(cells).size === 1;
       const isOfTable = (_: string, column: number) => filled.every((row) => row[column + 1] === row[at]);
       const width = Math.max(name.length, ...cells.map(({ length }) => length));
@@ -230,21 +238,29 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: paintOf,
       },
       ...valueNames.map((header, index) => {
-        // What was asked for has half of the window.
-        if (get) return { header, isKept: true, least: page.width / 2 / get.length };
+        // What was asked for has a third of the window.
+        if (get) return { header, isKept: true, least: page.width / 3 / get.length };
         const { [index]: cost = 0 } = costs;
-        const isKept = index === 0 && header !== 'output';
+        // An output that has none of the values says more than most values.
+        if (header === 'output') return { header, rank: 1 };
         // One value comes before the columns of the table.
-        return { header, isKept, rank: cost === Math.min(...costs) ? 2 : 4 + cost };
+        const rank = cost === Math.min(...costs) ? 2 : 4 + cost;
+        return { header, isKept: index === 0, rank, isExtra: rank > MAX_TABLE };
       }),
     ];
     return columns.map((column, index) => ({
       text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-      least: Math.min(20, page.width / 5),
+      least: Math.min(20, Math.max(8, page.width / 8)),
       ...column,
       header: sanitize(column.header),
     }));
+  }
+
+  function unlisted(): number {
+    const { rows, total = 0, missing } = joined;
+    const recorded = [...rows.counts()].reduce((sum, [, count]) => sum + count, 0);
+    return table ? recorded - listed : total - missing - rows.known;
   }
 
   function formatRow(row: ResultRow): string | Uint8Array {
@@ -287,6 +303,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   }
 
   return {
+    /** Returns how many rows were not listed. */
+    unlisted,
+
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
@@ -307,27 +326,18 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       yield writer.flush();
     },
 
-    /** Returns whether no row has one of the values. */
-    lacksValue: () => [...absent.values()].some(Boolean),
-
     /** Returns what the rows did not show. */
     warnings(): string[] {
       const warnings = [...absent].flatMap(([{ text }, error]) =>
         error ? `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}` : [],
       );
-      const { rows, total = 0, missing } = joined;
-      const unlisted = table ? rows.count('gone') : total - missing - rows.known;
-      const name = source ? shellCommand([source]) : '<table>';
-      const how = table
-        ? "; --get '' without --rows has all"
-        : source === ''
-          ? ''
-          : `; --rows ${name} has all`;
-      if (unlisted > 0 && format !== 'id')
-        warnings.push(`not listed: ${pluralize(unlisted, table ? 'gone row' : 'waiting row')}${how}`);
-      const choice = !get && valueNames.some((name) => leftOut.has(name)) ? 'choose values with --get; ' : '';
+      const count = unlisted();
+      const rows = `--rows ${source ? shellCommand([source]) : '<table>'}`;
+      const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
+      if (count > 0 && format !== 'id')
+        warnings.push(`not listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`);
       if (leftOut.size > 0)
-        warnings.push(`no room for ${listFirst([...leftOut], 9)}; ${choice}-o csv has all`);
+        warnings.push(`no room for ${listFirst([...leftOut], 9)}; less -S or -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
@@ -371,8 +381,6 @@ function textOf(value: WrittenCell): string {
   const text = joinChunks(compactJson(value)).trimEnd();
   return text === 'null' ? '' : text;
 }
-
-const QUOTE = 0x22;
 
 /** Matches the start of a cell that a spreadsheet would take for a formula, also with wide characters or after a tab. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;

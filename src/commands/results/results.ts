@@ -28,7 +28,7 @@ import { writtenTable } from '../../table/table.js';
 import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
 import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
-import { isCopyable, shellCommand, toArgs } from '../../text/shell-quote.js';
+import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { printErrors } from '../../view/errors/print-error.js';
 import { decidePresentation, isCiLog, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -104,23 +104,24 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const notes: string[] = [];
       // For people, those of the first outputs stand for the whole output.
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
-      const pointers = plan.format === 'text' && !chosen ? await findValues(joined) : plan.pointers;
-      const found = pointers.map(({ text }) => text);
-      const isListed = found.length <= MAX_LISTED && found.every(isCopyable);
-      const values = chosen ?? (isListed ? found.filter(Boolean) : []);
-      const rows = hasRows ? tablePath : source || undefined;
+      const found = plan.format === 'text' && !chosen ? await findValues(joined) : undefined;
+      const pointers = found?.pointers ?? plan.pointers;
+      const values = chosen ?? found?.all ?? [];
+      // The table has no row that is gone, which may have an output.
+      const rows = hasRows || joined.rows.count('gone') > 0 ? tablePath : source || undefined;
       const shown =
         isShown && !saveOutputs ? [...names, ...toArgs({ get: values, rows, saveDocuments })] : [];
-      const list = hasRows ? undefined : [...names, ...toArgs(rows ? { rows } : { get: '' })];
-      const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
-      const printSummary = async (summary: BatchSummary) => {
+      const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
+      const describe = () => summaryOf(joined, { notes, results: shown, command, list }, writer);
+      const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
         const { env, secrets, stdout, stderr } = context;
         const output = { env, secrets, stdout: hasRows ? stderr : stdout };
         const { style, width } = await openLayout(flags.color, output);
         const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-        const lines = formatBatchSummary(summary, style, width);
+        const shown = isBelow && isSeen ? { ...summary, reasons: [] } : summary;
+        const lines = formatBatchSummary(shown, style, width);
         if (isBelow) lines.unshift('');
         await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
       };
@@ -148,8 +149,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
-        // A value that no row has is not saved.
-        await printSummary(formatted.lacksValue() ? describe([]) : summary);
+        const isListed = plan.format === 'text' && joined.rows.known <= MAX_SEEN && formatted.unlisted() <= 0;
+        // A lost row is told by its id.
+        await printSummary(summary, isListed && joined.rows.count('lost') === 0);
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];
@@ -214,7 +216,7 @@ async function findBatch({ files, header, isComplete }: JoinedFiles, context: Co
   const known = files.length > 1 ? undefined : command?.replace(isComplete ? LIMIT : '', '');
   return {
     command: continuation({ command: known, baseUrl }, current, context),
-    source: label.endsWith('*') ? '' : isTable ? shownPath(label, context.cwd) : undefined,
+    source: isTable ? shownPath(label, context.cwd) : label.endsWith('*') ? '' : undefined,
   };
 }
 
@@ -233,24 +235,32 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   return format;
 }
 
+/** Rows of a table that is on the screen, with their reasons, when its summary is read. */
+const MAX_SEEN = 20;
+
 /** Outputs whose values have columns, and these columns; and the values that a command lists. */
-const MAX_OUTPUTS = 20;
+const MAX_OUTPUTS = 5_000;
 const MAX_VALUES = 30;
 const MAX_LISTED = 12;
 
-/** Returns pointers to the values of the first outputs; none if no row has one. */
-async function findValues(joined: JoinedFiles): Promise<ValuePointer[]> {
+/** Returns pointers to the values of the first outputs, and their texts for a command, unless it would leave out some values. */
+async function findValues(joined: JoinedFiles): Promise<{ pointers: ValuePointer[]; all: string[] }> {
   const found = new Map<string, ValuePointer>();
   const { rows, problems } = joined;
   let count = problems.length === 0 ? Math.min(rows.count('finished'), MAX_OUTPUTS) : 0;
   for await (const { run } of count > 0 ? readOutcomes(joined) : []) {
     if (!isFinished(run)) continue;
     for (const pointer of listPointers(outputOf(run))) found.set(pointer.text, pointer);
-    if (--count === 0) break;
+    if (--count === 0 || found.size > MAX_VALUES) break;
   }
+  const texts = [...found.keys()];
+  const isAll = rows.count('finished') <= MAX_OUTPUTS && !found.has('') && texts.length <= MAX_LISTED;
   // An output that has none of the values is shown whole.
   if (found.size > 1) found.delete('');
-  return [...found.values()].slice(0, MAX_VALUES);
+  return {
+    pointers: [...found.values()].slice(0, MAX_VALUES),
+    all: isAll ? texts : [],
+  };
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */

@@ -9,6 +9,9 @@ import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { type NextStep, PLAIN, stepLines } from '../../view/presentation.js';
 
+/** Stands for the value of an input in a command: no shell runs it until this is replaced. */
+export const AS_BEFORE = '<as-before>';
+
 /** What is said about rows, beside their states. */
 export interface SummaryFacts {
   /** The number of rows, if known. */
@@ -57,7 +60,10 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     state === 'rejected' && /^4(00|22): (?!.*unknown).*(missing|required)/is.test(message);
   if (mayAdd && reasons.some(lacksInput))
     notes.push('For an input of all rows, add -i name=text or -i name@file.');
-  return { counts, isRead, reasons, notes, next: nextSteps(rows, facts) };
+  const next = nextSteps(rows, facts);
+  if (next.some(({ command }) => command?.includes(AS_BEFORE)))
+    notes.push(`In place of ${AS_BEFORE}, write the values, which are not recorded.`);
+  return { counts, isRead, reasons, notes, next };
 }
 
 /** Copies that are listed by their names at most. */
@@ -122,24 +128,26 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
   const once = !has('held') && corrected && `Once the ${corrected} rows are corrected`;
   const base = isOpen ? continuing + also : !isUndecided && once;
-  const too = base ? ', too' : '';
   /** What is reached with each flag. */
   const goals = {
     '': base,
     '--send-changed': has('held')
-      ? `To run held${corrected && ' and corrected'} rows${too}`
-      : !isOpen &&
-        ((isUndecided && once) || (has('failed') && !isOnce && `Once failed rows are corrected${too}`)),
+      ? `To run held${corrected && ' and corrected'} rows`
+      : !isOpen && ((isUndecided && once) || (has('failed') && !isOnce && `Once failed rows are corrected`)),
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
-      (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are${too}`,
+      (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are`,
   };
   const step: DescribeStep = (goal, flag) => {
     const text = `${goal}, ${flag === '' ? again : `add ${flag} to ${same}`}.`;
     const shown = command?.(...(flag === '' ? [] : [flag]));
     return shown === undefined ? { text } : { text: goal, command: shown };
   };
-  const steps = Object.entries(goals).flatMap(([flag, goal]) => (goal ? [step(goal, flag)] : []));
+  const steps = Object.entries(goals).flatMap(([flag, goal]) => {
+    if (!goal) return [];
+    // Below the command itself, its flags suffice.
+    return flag && base ? [{ text: `${goal}, add ${flag}.` }] : [step(goal, flag)];
+  });
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]
     : [
@@ -148,7 +156,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...steps,
       ];
   // Runs without an output are looked at by their ids.
-  const ids = has('failed', 'running', 'lost') ? ', with the ids of the runs' : '';
+  const ids = has('failed', 'running', 'lost') ? ', with run ids' : '';
   const shown = has('finished') ? 'outputs' : ids && 'rows';
   return shown && (!isContinued || facts.list) ? [...next, ...lookSteps(shown, ids, facts)] : next;
 }
@@ -172,7 +180,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 }
 
 /** Files and flags that a command is printed with at most. */
-const MAX_WORDS = 32;
+const MAX_WORDS = 60;
 
 /** Returns how to list and to save what results files have. */
 function lookSteps(what: string, more: string, { results: words, list }: SummaryFacts): NextStep[] {

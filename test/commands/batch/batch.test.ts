@@ -711,10 +711,7 @@ describe('batch: stopping', () => {
         // No row can be corrected.
         404: ['Once the service knows the workflow: wfr batch .* --retry-failed'],
         401: ['To continue with a valid token: wfr batch .*'],
-        422: [
-          'To continue, also with corrected rejected rows: wfr batch .*',
-          'To run rejected rows again as they are, too: wfr batch .* --retry-failed',
-        ],
+        422: ['To continue, also with corrected rejected rows: wfr batch .*'],
       }[status];
       const commands = stderr.split('\n').filter((line) => /: wfr batch /.test(line));
       expect(commands).toEqual(next?.map((line) => expect.stringMatching(`^${line}$`)));
@@ -811,9 +808,9 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-Once failed rows are corrected, too: ${command} --send-changed
-To run failed and rejected rows again as they are, too: ${command} --retry-failed
-To save the outputs, with the ids of the runs: wfr results out.jsonl --rows rows.csv -o csv > out.results.csv
+Once failed rows are corrected, add --send-changed.
+To run failed and rejected rows again as they are, add --retry-failed.
+To save the outputs, with run ids: wfr results out.jsonl -o csv > out.results.csv
 `);
   });
 
@@ -1031,13 +1028,13 @@ To save the outputs, with the ids of the runs: wfr results out.jsonl --rows rows
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-Once failed rows are corrected, too: wfr ${args.join(' ')} --send-changed
-To run failed and rejected rows again as they are, too: wfr ${args.join(' ')} --retry-failed
+Once failed rows are corrected, add --send-changed.
+To run failed and rejected rows again as they are, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-Once failed rows are corrected, too, add --send-changed to the wfr batch command.
-To run failed and rejected rows again as they are, too, add --retry-failed to the wfr batch command.
+Once failed rows are corrected, add --send-changed.
+To run failed and rejected rows again as they are, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
@@ -1076,7 +1073,7 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
       ['results.jsonl', 'results.csv'],
     ]) {
       const { stderr } = await wfr(['batch', 'w', '--rows', 't.csv', '--results', results ?? ''], { cwd });
-      expect(stderr).toContain(`wfr results ${results} --rows t.csv -o csv > ${csv}\n`);
+      expect(stderr).toContain(`wfr results ${results} -o csv > ${csv}\n`);
     }
   });
 
@@ -1085,7 +1082,7 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl --rows rows\.jsonl -o csv > out\.results\.csv\n$/,
+      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
     );
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
       /^1 row: 1 finished; no run triggered now; took \S+\nTo save the outputs: /,
@@ -1102,6 +1099,7 @@ To run failed and rejected rows again as they are, too, add --retry-failed to th
     ] as const) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(` --workflow-id-field workflowId ${shown}`);
+      expect(stderr).toContain('\nIn place of <as-before>, write the values, which are not recorded.\n');
       expect(stderr).not.toContain('s3cret');
     }
   });
@@ -1249,9 +1247,9 @@ test('batch: a command of the closing block that is wider than the window is one
     return (await wfr([...args, ...flags], { cwd, terminal, env })).stderr;
   };
   // Where one has no room beside its text, none is there.
-  expect(await block(140)).toContain('\nOnce the rejected rows are corrected:\n  wfr batch');
+  expect(await block(120)).toContain('\nOnce the rejected rows are corrected:\n  wfr batch');
   expect(await block(170)).toContain('\nOnce the rejected rows are corrected: wfr batch');
   expect(await block(40)).toContain(
-    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  too:\n  wfr batch",
+    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  add --retry-failed.\n",
   );
 });

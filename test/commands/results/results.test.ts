@@ -35,6 +35,13 @@ describe('results', () => {
     expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
     const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
     expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' has all\n");
+    expect(counted.stdout).toContain(" out.jsonl --get /total --rows 'my rows.csv' -o csv > ");
+    writeFileSync(join(cwd, 'my rows.csv'), 'n\n9\n2\n');
+    await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
+    // The table does not have the row whose output is to be saved.
+    expect((await wfr(['results', 'out.jsonl'], options)).stdout).toContain(
+      ' out.jsonl --get /total -o csv > ',
+    );
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
     // What is taken for the results file may be the table or the folder.
@@ -293,6 +300,7 @@ test('results: the unknown run of a file of --once has no number, as --adopt tak
   const { stdout } = await runCli(['results', 'my.once'], { cwd });
   expect(stdout).toContain('\n  1 unknown, w: the request was sent, and no response is recorded\n');
   expect(stdout).toContain('--adopt <id>');
+  expect((await runCli(['results', 'my.once', '--get', ''], { cwd })).stdout).toContain('\nw    unknown:  ');
 });
 
 test.each(['no', '404: no'])(
@@ -447,7 +455,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, too, add --retry-failed to .*\.\n$/,
+      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, add --retry-failed\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },
