@@ -80,7 +80,8 @@ export function layOutTable<Row>(
     const full = detail.text(row);
     if (!full) return [cells];
     const known = after && windowWidth && firsts.get(full);
-    const shownText = known ? `as in ${first?.header.toLowerCase()} ${known}` : full;
+    const reference = `as in ${first?.header.toLowerCase()} ${known}`;
+    const shownText = known && reference.length < full.length ? reference : full;
     if (!known) firsts.set(full, first?.text(row) ?? '');
     const paint = detail.paint?.(row) ?? String;
     const count = 1 + shown.findLastIndex(({ text }) => text(row));
@@ -88,13 +89,11 @@ export function layOutTable<Row>(
     const used = textWidth(cells);
     const start = (after ? used : place) + GAP.length;
     const room = width - start;
-    const isShort = textWidth(shownText) <= room;
-    // Many short lines are hard to read.
-    const isReadable = room >= MIN_TEXT_WIDTH && shownText.length <= 4 * room;
-    const isBeside = start > used && (isShort || isReadable);
+    // A word may be wider than the room.
+    const fits = (room >= MIN_TEXT_WIDTH || shownText.length <= room) && start > used;
+    const isBeside = fits && wrap(shownText, room).every(({ length }) => length <= room);
     const column = isBeside ? start : indent;
-    const texts = isShort ? [shownText] : wrap(shownText, width - column);
-    const lines = texts.map((text, index) => {
+    const lines = wrap(shownText, width - column).map((text, index) => {
       const isFirst = isBeside && index === 0;
       return (isFirst ? cells + ' '.repeat(start - used) : ' '.repeat(column)) + paint(text);
     });
@@ -114,14 +113,13 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 
 /** Leaves out columns by their rank, then narrows those with most to spare, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
-  const kept = new Set(columns.filter(({ rank }) => !rank));
-  const ranked = columns.filter(({ rank }) => rank);
-  ranked.sort(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
-  for (const column of ranked) {
+  const kept = new Set<SizedColumn<Row>>();
+  const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
+  for (const column of byRank) {
     const narrowed = [...kept, column].map((one) => {
       return { width: Math.min(one.width, column.isExtra ? LEAST : leastOf(one)) };
     });
-    if (lineWidth(narrowed) <= width) kept.add(column);
+    if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   const excessOf = (column: SizedColumn<Row>) => column.width - leastOf(column);

@@ -228,8 +228,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       { header: name ? 'LINE' : 'ROW', isCutInMiddle: () => !name, least: Math.max(20, page.width / 3) },
       // The first one usually names the row.
       ...written.map((header, index) => {
-        const isPath = header.endsWith('@');
-        return { header, rank: index && 3 + index / written.length, isCutInMiddle: () => isPath };
+        const rank = index && 3 + index / written.length;
+        return { header, rank, isCutInMiddle: () => header.endsWith('@') };
       }),
       {
         header: 'OUTCOME',
@@ -251,7 +251,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return columns.map((column, index) => ({
       text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-      least: Math.min(20, Math.max(8, page.width / 8)),
+      least: Math.max(8, page.width / 8),
       ...column,
       header: sanitize(column.header),
     }));
@@ -306,6 +306,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Returns how many rows were not listed. */
     unlisted,
 
+    /** Returns whether no row has one of the values. */
+    lacksValue: () => [...absent.values()].some(Boolean),
+
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
@@ -336,8 +339,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
       if (count > 0 && format !== 'id')
         warnings.push(`not listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`);
-      if (leftOut.size > 0)
-        warnings.push(`no room for ${listFirst([...leftOut], 9)}; less -S or -o csv has all`);
+      if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

@@ -90,7 +90,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const { command, source } = await findBatch(all, context);
     if (tablePath !== undefined && source === '') {
       const all = shellCommand(['wfr', 'results', ...names, '--get', '']);
-      throw new UsageError(`--rows ${tablePath}: the batch is of files, and has no table`, all);
+      throw new UsageError(`--rows ${tablePath}: the batch has no table`, all);
     }
     const { signal } = interruption;
     const file =
@@ -112,7 +112,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const shown =
         isShown && !saveOutputs ? [...names, ...toArgs({ get: values, rows, saveDocuments })] : [];
       const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
-      const describe = () => summaryOf(joined, { notes, results: shown, command, list }, writer);
+      const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -149,9 +149,14 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
-        const isListed = plan.format === 'text' && joined.rows.known <= MAX_SEEN && formatted.unlisted() <= 0;
         // A lost row is told by its id.
-        await printSummary(summary, isListed && joined.rows.count('lost') === 0);
+        const isSeen =
+          plan.format === 'text' &&
+          formatted.unlisted() <= 0 &&
+          joined.rows.known <= MAX_SEEN &&
+          joined.rows.count('lost') === 0;
+        // A value that no row has is not saved.
+        await printSummary(formatted.lacksValue() ? describe([]) : summary, isSeen);
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];

@@ -62,7 +62,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     notes.push('For an input of all rows, add -i name=text or -i name@file.');
   const next = nextSteps(rows, facts);
   if (next.some(({ command }) => command?.includes(AS_BEFORE)))
-    notes.push(`In place of ${AS_BEFORE}, write the values, which are not recorded.`);
+    notes.push(`For ${AS_BEFORE}, write the values, which are not recorded.`);
   return { counts, isRead, reasons, notes, next };
 }
 

@@ -1099,7 +1099,7 @@ To run failed and rejected rows again as they are, add --retry-failed.
     ] as const) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(` --workflow-id-field workflowId ${shown}`);
-      expect(stderr).toContain('\nIn place of <as-before>, write the values, which are not recorded.\n');
+      expect(stderr).toContain('\nFor <as-before>, write the values, which are not recorded.\n');
       expect(stderr).not.toContain('s3cret');
     }
   });

@@ -181,6 +181,8 @@ describe('results --get', () => {
     expect(stderr).toContain('warning: --get /totl: no row has this value');
     expect(stderr).toContain('total');
     expect(stderr).not.toContain('--get /vat');
+    expect((await results(events, {}, '--get', '/vat')).stderr).toContain('To save the outputs: ');
+    expect((await results(events, {}, '--get', '/totl')).stderr).not.toContain('To save');
   });
 });
 
@@ -228,6 +230,10 @@ bad-gmbh-march-26.pdf  failed:
 5     finished       1
 6     failed:  as in line 3
 `);
+    const many = [...Array(21).keys()].flatMap((row) => failed(row + 2, message));
+    const options = { cwd: folderOf(many), terminal: 60, stdoutTerminal: 60 };
+    // The summary of a long table has the reasons, too.
+    expect((await runCli(['results', 'out.jsonl', '--get', ''], options)).stderr).toContain('The totals');
     // A line of a pipe may be read alone.
     const piped = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
     expect(piped.stdout.split(message)).toHaveLength(4);
@@ -308,7 +314,7 @@ describe('results --rows', () => {
       '3     2  finished                          text',
       '4     3  failed:  no',
       '',
-      'no room for /scan, /by/at; less -S or -o\n    csv has all',
+      'no room for /scan, /by/at; -o csv has all',
     ]);
     // What is saved has the columns that are shown, and those without room.
     const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
@@ -450,7 +456,7 @@ describe('results --rows', () => {
         '6     never                       1  c   waiting\n',
     );
     const narrow = await show(40, '--get', '/total');
-    expect(narrow.stderr).toMatch(/warning: no room for amount:=; less\s+-S or -o csv has all\n/);
+    expect(narrow.stderr).toMatch(/warning: no room for amount:=; -o\s+csv has all\n/);
     // The first column usually names the row.
     expect(narrow.stdout).toBe(
       'LINE  customer      id  OUTCOME   /total\n' +
@@ -541,6 +547,13 @@ describe('results --rows', () => {
     expect((await show('--rows', 't.csv')).stderr).toContain(
       "not listed: 1 gone row; --get '' without --rows",
     );
+    // It is not gone for the reason of its run.
+    const failing = readFileSync(join(cwd, 'out.jsonl'), 'utf8').replaceAll('"FINISHED"', '"FAILED"');
+    writeFileSync(
+      join(cwd, 'out.jsonl'),
+      failing.replaceAll('"output":{"total":1}', '"error":{"message":"no"}'),
+    );
+    expect((await show('--get', '')).stdout).toMatch(/\nwas 2 {2}gone\n$/);
   });
 
   test('results --rows: rows that run, and are not in the table, are counted in a warning', async () => {

@@ -56,7 +56,7 @@ describe('results', () => {
     expect(await wfr(rows, options)).toMatchObject({
       exitCode: 2,
       stdout: '',
-      stderr: `wfr: error: --rows in: the batch is of files, and has no table\n  See: wfr results in.jsonl --get ''\n`,
+      stderr: `wfr: error: --rows in: the batch has no table\n  See: wfr results in.jsonl --get ''\n`,
     });
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
     expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
