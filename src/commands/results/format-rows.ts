@@ -83,6 +83,9 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
+/** The columns of a window that has room for run ids, and reasons behind them. */
+const ROOM_FOR_IDS = 100;
+
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
@@ -184,6 +187,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const row = [
         cellOf(label, MAX_REASON),
         ...cells.map((cell) => cellOf(textOf(cell))),
+        isWindow && page.width < ROOM_FOR_IDS ? '' : cellOf(facts.id ?? ''),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
         cellOf(failureText(facts), MAX_REASON),
@@ -200,7 +204,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** A row is not gone for the reason of its run. */
   const reasonOf = (row: readonly string[]) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
-  const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
+  const outcomeOf = (row: readonly string[]) => row[2 + (table?.columns.length ?? 0)] ?? '';
   const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
 
   /** Returns the columns of a table of these rows. */
@@ -215,7 +219,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
     /** What the columns of values cost: their widths, and more where they say little, as they are the same in each row or in the table. */
     const costs = valueNames.map((name, index) => {
-      const at = written.length + 2 + index;
+      const at = written.length + 3 + index;
       const filled = rows.filter((row) => !/^(\{\}|\[\])?$/.test(row[at] ?? ''));
       const cells = filled.map((row) => row[at] ?? '');
       if (cells.length === 0 || name === 'output') return Number.POSITIVE_INFINITY;
@@ -231,6 +235,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const rank = index && 3 + index / written.length;
         return { header, rank, isCutInMiddle: () => header.endsWith('@') };
       }),
+      { header: 'RUN ID', least: page.width, rank: Number.POSITIVE_INFINITY, isExtra: true },
       {
         header: 'OUTCOME',
         least: page.width,

@@ -106,10 +106,10 @@ describe('results --get', () => {
       ...['--get', '/a', '--get', '/b'],
     );
     expect(stdout.split('\n')).toEqual([
-      'ROW      OUTCOME   /a                  /b',
-      't.csv:2  finished  x\\u0009y\\nz\\u001b  1.0',
-      't.csv:3  failed:  no',
-      't.csv:4  failed:  Book: no',
+      'ROW      RUN ID  OUTCOME   /a                  /b',
+      't.csv:2  run-2   finished  x\\u0009y\\nz\\u001b  1.0',
+      't.csv:3  run-3   failed:  no',
+      't.csv:4  r       failed:  Book: no',
       '',
     ]);
     expect(stderr).toContain('2 failed');
@@ -157,17 +157,17 @@ describe('results --get', () => {
     const { stdout } = await results([...events, ...last], {}, '--get', '/a');
     const lines = stdout.split('\n').slice(0, -1);
     // A cell of a pipe has 100 columns: no line is filled up to the longest one.
-    expect(lines.filter((line) => /^t\.csv:\d+ +finished {2}x{99}…$/.test(line))).toHaveLength(900);
+    expect(lines.filter((line) => /^t\.csv:\d+ +run-\d+ +finished {2}x{99}…$/.test(line))).toHaveLength(900);
     const [first, second = '', ...others] = lines.filter((line) => line.startsWith('ROW '));
     expect([first, second, others]).toEqual([
-      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a$/),
-      expect.stringMatching(/^ROW {8}OUTCOME {3}\/a$/),
+      expect.stringMatching(/^ROW {8}RUN ID {3}OUTCOME {3}\/a$/),
+      expect.stringMatching(/^ROW {8}RUN ID {3}OUTCOME {3}\/a$/),
       [],
     ]);
     // Each is fitted to its own rows.
     expect(lines.slice(-2)).toEqual([
-      't.csv:902  failed:  The totals do not match',
-      't.csv:903  finished  y',
+      't.csv:902  run-902  failed:  The totals do not match',
+      't.csv:903  run-903  finished  y',
     ]);
   });
 
@@ -275,7 +275,25 @@ bad-gmbh-march-26.pdf  failed:
   test('results --get: a value that was asked for has a column, also where no row has one', async () => {
     const cwd = folderOf(failed(3, 'no total'));
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
-    expect(stdout).toBe('ROW      OUTCOME  /total\nt.csv:3  failed:  no total\n');
+    expect(stdout).toBe('ROW      RUN ID  OUTCOME  /total\nt.csv:3  run-3   failed:  no total\n');
+  });
+
+  test('results --get: run ids have a column where values leave room, in windows of 100 columns and more', async () => {
+    const value = JSON.stringify({ long: 'x'.repeat(60) });
+    const cwd = folderOf([...finished(2, value), ...failed(3, 'no')]);
+    const at = (width: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, terminal: width, stdoutTerminal: width };
+      return runCli(['results', 'out.jsonl', '--get', ''], options);
+    };
+    expect((await at(100)).stdout).toBe(
+      `LINE  RUN ID  OUTCOME   /long\n2     run-2   finished  ${'x'.repeat(60)}\n3     run-3   failed:  no\n`,
+    );
+    expect((await at(99)).stdout).toMatch(/^LINE {2}OUTCOME {3}\/long\n/);
+    const gets = [...Array(6).keys()].flatMap(() => ['--get', '/long']);
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 100, stdoutTerminal: 100 };
+    const { stdout, stderr } = await runCli(['results', 'out.jsonl', ...gets], options);
+    expect(stdout).toMatch(/^LINE {2}OUTCOME {3}\/long/);
+    expect(stderr).toContain('no room for RUN ID; -o csv has all\n');
   });
 
   test('results --get: outcomes have colors', async () => {
@@ -333,10 +351,10 @@ describe('results --rows', () => {
     expect(listed.stdout).toBe(stdout.replaceAll(/^(.{9})(..)./gm, '$1'));
     expect(listed.stderr).toContain('To save the outputs: wfr results out.jsonl -o csv > ');
     expect(stdout.split('\n')).toEqual([
-      'ROW      n  OUTCOME   /error  /total  output',
-      't.csv:2  1  finished',
-      't.csv:3  2  finished               6',
-      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{91}…$/),
+      'ROW      n  RUN ID  OUTCOME   /error  /total  output',
+      't.csv:2  1  run-2   finished',
+      't.csv:3  2  run-3   finished               6',
+      expect.stringMatching(/^t\.csv:4 {2}3 {2}run-4 {3}finished {18}\{"m0":0,.{91}…$/),
       '',
     ]);
     expect(stderr).not.toContain('warning');
@@ -377,7 +395,7 @@ describe('results --rows', () => {
   test('results --rows: a value of megabytes is cut before it is measured', async () => {
     const events = finished(2, JSON.stringify({ document: 'x'.repeat(3_000_000) }));
     const { stdout } = await results(events, { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
-    expect(stdout.split('\n')[1]).toBe(`t.csv:2  1  finished  ${'x'.repeat(99)}…`);
+    expect(stdout.split('\n')[1]).toBe(`t.csv:2  1  run-2   finished  ${'x'.repeat(99)}…`);
   });
 
   test('results --rows: a changed table of shards is an error, as for the batch', async () => {
@@ -408,7 +426,7 @@ describe('results --rows', () => {
 
   test('results --rows: without any output, no column stands for one', async () => {
     const { stdout } = await results(failed(2, 'no total'), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
-    expect(stdout).toBe('ROW      n  OUTCOME\nt.csv:2  1  failed:  no total\n');
+    expect(stdout).toBe('ROW      n  RUN ID  OUTCOME\nt.csv:2  1  run-2   failed:  no total\n');
   });
 
   const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';
@@ -507,14 +525,14 @@ describe('results --rows', () => {
     const write = (text: string) => writeFileSync(join(cwd, 't.csv'), text);
     const show = () => wfr(['results', 'out.jsonl', '--rows', 't.csv', '--get', '/of'], { cwd });
     const first = await show();
-    expect(first.stdout).toMatch(/^t\.csv:2 +Ada +a\.pdf +finished +Ada$/m);
+    expect(first.stdout).toMatch(/^t\.csv:2 +Ada +a\.pdf +run-Ada +finished +Ada$/m);
     expect(first.stdout).toMatch(/^t\.csv:5 +Eve +none\.pdf +invalid/m);
     expect(first.stderr).not.toContain('warning');
     write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
     const { stdout, stderr } = await show();
     expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: +may be a sent row that has changed$/m);
-    expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
-    expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
+    expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +run-Bob +finished +Bob$/m);
+    expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +run-Ada +finished +Ada$/m);
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may be/m);
     // An invalid row that has changed is a new one.
     expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
@@ -565,7 +583,7 @@ describe('results --rows', () => {
     await wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--timeout', '0'], { cwd });
     writeFileSync(join(cwd, 't.csv'), 'name\nAda\n');
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
-    expect(stdout).toMatch(/^ROW .*\nt\.csv:2 +Ada +running\n$/);
+    expect(stdout).toMatch(/^ROW .*\nt\.csv:2 +Ada +\S+ +running\n$/);
     expect(stderr).toContain("not listed: 1 gone row; --get '' without --rows has all\n");
   });
 
