@@ -26,8 +26,8 @@ export interface Column<Row> {
   rank?: number;
   /** The width that suffices where others need room: it is narrowed further only with all of them. LEAST by default. */
   least?: number;
-  /** Whether it says little: no other column is narrowed below LEAST for it. */
-  isExtra?: boolean;
+  /** The width below which no other column is narrowed for it. */
+  spares?: number;
   /** Whether both ends of a cell tell it from others, as in a path, unlike in `line 12 (ACME)`. */
   isCutInMiddle?(row: Row): boolean;
 }
@@ -117,7 +117,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of byRank) {
     const narrowed = [...kept, column].map((one) => {
-      return { width: Math.min(one.width, column.isExtra ? LEAST : leastOf(one)) };
+      return { width: Math.min(one.width, Math.max(leastOf(one), column.spares ?? 0)) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }

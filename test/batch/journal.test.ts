@@ -91,7 +91,7 @@ describe('the lines of a results file', () => {
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(
-      /^2 rows: 2 finished; no run triggered now; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
+      /^2 rows: 2 finished; no run triggered now; took \S+\nTo save the outputs: wfr results out\.jsonl --rows rows\.jsonl -o csv --excel > out\.results\.csv\n$/,
     );
     expect(posts()).toHaveLength(2);
   });

@@ -6,7 +6,7 @@ import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { commonFolder, type RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
+import { isFile, resolvePath } from '../../platform/files.js';
 import { createGate, type Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { createLog, type Log, stdoutSink } from '../../runs/log/log.js';
@@ -14,7 +14,7 @@ import { createHeader, openResultsFile } from '../../runs/log/log-file.js';
 import { formatElapsed, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
-import { inFolder, shellCommand } from '../../text/shell-quote.js';
+import { inFolder, shellCommand, toArgs } from '../../text/shell-quote.js';
 import { formatBatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-folders.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
@@ -159,12 +159,14 @@ async function sendRows(
   if (failure?.code === 'internal') throw failed;
   if (failure) reporter.error(failure);
   const total = table?.total;
+  // Which separator its cells have is not known to the command that saves it.
+  const savedTable = flags.delimiter || !(await isFile(recorded.label)) ? undefined : flags.rows;
   const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
     // The file of one shard cannot be joined alone.
-    results: file && plan.shard.count === 1 ? [file.name] : [],
+    results: file && plan.shard.count === 1 ? [file.name, ...toArgs({ rows: savedTable })] : [],
     command,
     same: 'the same command',
     // Again, that would trigger another run for what has failed since.

@@ -12,7 +12,7 @@ than its line, as in 2 (row 6), --retry-failed takes the number.
 The files of all shards of a table are joined: every row must be in exactly one.
 
 Examples:
-  wfr results out.jsonl --rows customers.csv | grep -v finished
+  wfr results out.jsonl --rows customers.csv
   wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html`,
   define(command) {

@@ -25,7 +25,7 @@ export interface RowsLayout {
   format: (typeof RESULTS_FORMATS)[number];
   /** How stdout is painted. */
   page: Layout;
-  /** The values of an output to show: all of those that the user has named with `get`, else those that have room. */
+  /** The values of an output to show: those that the user has named with `get`, else all; for people, those that have room. */
   pointers: readonly ValuePointer[];
   get?: readonly string[] | undefined;
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
@@ -83,6 +83,9 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
+/** The width that suffices for a name, and for what says more than others do. */
+const LEAST = 20;
+
 /** The columns of a window that has room for run ids, and reasons behind them. */
 const ROOM_FOR_IDS = 100;
 
@@ -91,11 +94,9 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
+  const { format, page, pointers, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
   const isWindow = page.width > 0;
   const isOnce = joined.header?.salt !== undefined;
-  // An output may have none of the values that others have.
-  const pointers = get ? layout.pointers : [...layout.pointers, { text: '', segments: [] }];
   const valueNames = pointers.map(({ text }) => text || 'output');
   /** The names of columns that the window has no room for. */
   const leftOut = new Set<string>();
@@ -131,7 +132,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = isFinished(run) ? outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
-    if (!get && values.slice(1).some((_, index) => values[index])) values.fill(undefined, -1);
+    // An output that has none of the values is shown whole.
+    if (!get && pointers.at(-1)?.text === '' && values.slice(0, -1).some(Boolean)) values.fill(undefined, -1);
     return {
       label: describeRow(label, isOnce ? 0 : (outcome.row ?? 0), outcome.state),
       cells,
@@ -217,25 +219,34 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: readonly string[]) =>
       (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    /** What the columns of values cost: their widths, and more where they say little, as they are the same in each row or in the table. */
-    const costs = valueNames.map((name, index) => {
-      const at = written.length + 3 + index;
+    /** What a column costs: its width, and more where it says little, as its cells are the same or those of a column before it. */
+    const costOf = (at: number, header: string) => {
       const filled = rows.filter((row) => !/^(\{\}|\[\])?$/.test(row[at] ?? ''));
       const cells = filled.map((row) => row[at] ?? '');
-      if (cells.length === 0 || name === 'output') return Number.POSITIVE_INFINITY;
+      if (cells.length === 0) return Number.POSITIVE_INFINITY;
       const isSame = cells.length > 1 && new Set(cells).size === 1;
-      const isOfTable = (_: string, column: number) => filled.every((row) => row[column + 1] === row[at]);
-      const width = Math.max(name.length, ...cells.map(({ length }) => length));
-      return isSame || written.some(isOfTable) ? MAX_TABLE + width : width;
-    });
+      const isCopyOf = (_: string, index: number) =>
+        index + 1 < at && filled.every((row) => row[index + 1] === row[at]);
+      const width = Math.max(header.length, ...cells.map(({ length }) => length));
+      return isSame || written.some(isCopyOf) ? MAX_TABLE + width : width;
+    };
+    const costs = valueNames.map((name, index) =>
+      name === 'output' ? Number.POSITIVE_INFINITY : costOf(written.length + 3 + index, name),
+    );
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
-      { header: name ? 'LINE' : 'ROW', isCutInMiddle: () => !name, least: Math.max(20, page.width / 3) },
-      // The first one usually names the row.
+      {
+        header: name ? 'LINE' : 'ROW',
+        isCutInMiddle: () => !name,
+        least: Math.max(LEAST, get ? 0 : page.width / 3),
+      },
+      // The first one usually names the row. One value precedes the second one, all values the others, and files are last.
       ...written.map((header, index) => {
-        const rank = index && 3 + index / written.length;
-        return { header, rank, isCutInMiddle: () => header.endsWith('@') };
+        const cost = costOf(index + 1, header);
+        const place = header.endsWith('@') ? 2_000 : index === 1 ? 2 : 1_000;
+        return { header, rank: index && (cost < MAX_TABLE ? place + index : cost) };
       }),
-      { header: 'RUN ID', least: page.width, rank: Number.POSITIVE_INFINITY, isExtra: true },
+      // It is shown where all others are, in full.
+      { header: 'RUN ID', rank: Number.POSITIVE_INFINITY, spares: Number.POSITIVE_INFINITY },
       {
         header: 'OUTCOME',
         least: page.width,
@@ -243,20 +254,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: paintOf,
       },
       ...valueNames.map((header, index) => {
-        // What was asked for has a third of the window.
-        if (get) return { header, isKept: true, least: page.width / 3 / get.length };
+        // What was asked for has half of the window.
+        if (get) return { header, isKept: true, least: page.width / 2 / get.length };
         const { [index]: cost = 0 } = costs;
         // An output that has none of the values says more than most values.
-        if (header === 'output') return { header, rank: 1 };
-        // One value comes before the columns of the table.
-        const rank = cost === Math.min(...costs) ? 2 : 4 + cost;
-        return { header, isKept: index === 0, rank, isExtra: rank > MAX_TABLE };
+        const isFirst = header === 'output' || cost === Math.min(...costs);
+        return { header, isKept: index === 0 && header !== 'output', rank: isFirst ? 1 : 4 + cost };
       }),
     ];
     return columns.map((column, index) => ({
       text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-      least: Math.max(8, page.width / 8),
+      // The end of a path or of an id tells it from others.
+      isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|^[{[]|…$/.test(cell),
+      least: Math.max(8, page.width / 6),
+      spares: (column.rank ?? 0) > MAX_TABLE ? LEAST : 0,
       ...column,
       header: sanitize(column.header),
     }));
@@ -310,9 +322,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   return {
     /** Returns how many rows were not listed. */
     unlisted,
-
-    /** Returns whether no row has one of the values. */
-    lacksValue: () => [...absent.values()].some(Boolean),
 
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {

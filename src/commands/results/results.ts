@@ -102,17 +102,13 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
       const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
-      // For people, those of the first outputs stand for the whole output.
+      // For people, its values stand for the whole output.
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
-      const found = plan.format === 'text' && !chosen ? await findValues(joined) : undefined;
-      const pointers = found?.pointers ?? plan.pointers;
-      const values = chosen ?? found?.all ?? [];
-      // The table has no row that is gone, which may have an output.
-      const rows = hasRows || joined.rows.count('gone') > 0 ? tablePath : source || undefined;
-      const shown =
-        isShown && !saveOutputs ? [...names, ...toArgs({ get: values, rows, saveDocuments })] : [];
+      const rows = hasRows ? tablePath : source || undefined;
+      const results =
+        isShown && !saveOutputs ? [...names, ...toArgs({ get: chosen, rows, saveDocuments })] : [];
       const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
-      const describe = (results = shown) => summaryOf(joined, { notes, results, command, list }, writer);
+      const describe = () => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (hasRows && context.errorsAsData)) return;
@@ -146,6 +142,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           const files = state === 'gone' ? undefined : rowFiles;
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
+        const pointers = chosen ? plan.pointers : await listValues(joined, plan.format);
         const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
@@ -155,8 +152,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           formatted.unlisted() <= 0 &&
           joined.rows.known <= MAX_SEEN &&
           joined.rows.count('lost') === 0;
-        // A value that no row has is not saved.
-        await printSummary(formatted.lacksValue() ? describe([]) : summary, isSeen);
+        await printSummary(summary, isSeen);
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];
@@ -243,29 +239,26 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 /** Rows of a table that is on the screen, with their reasons, when its summary is read. */
 const MAX_SEEN = 20;
 
-/** Outputs whose values have columns, and these columns; and the values that a command lists. */
+/** Outputs whose values have columns for people, and these columns at most. */
 const MAX_OUTPUTS = 5_000;
 const MAX_VALUES = 30;
-const MAX_LISTED = 12;
 
-/** Returns pointers to the values of the first outputs, and their texts for a command, unless it would leave out some values. */
-async function findValues(joined: JoinedFiles): Promise<{ pointers: ValuePointer[]; all: string[] }> {
+/** Returns pointers to the values of the outputs: of the first ones for people, of all in CSV; others show the output itself. */
+async function listValues(joined: JoinedFiles, format: RowsLayout['format']): Promise<ValuePointer[]> {
+  const isText = format === 'text';
   const found = new Map<string, ValuePointer>();
-  const { rows, problems } = joined;
-  let count = problems.length === 0 ? Math.min(rows.count('finished'), MAX_OUTPUTS) : 0;
+  const most = isText ? MAX_OUTPUTS : format === 'csv' ? Number.POSITIVE_INFINITY : 0;
+  let count = Math.min(joined.rows.count('finished'), most);
   for await (const { run } of count > 0 ? readOutcomes(joined) : []) {
     if (!isFinished(run)) continue;
     for (const pointer of listPointers(outputOf(run))) found.set(pointer.text, pointer);
     if (--count === 0 || found.size > MAX_VALUES) break;
   }
-  const texts = [...found.keys()];
-  const isAll = rows.count('finished') <= MAX_OUTPUTS && !found.has('') && texts.length <= MAX_LISTED;
-  // An output that has none of the values is shown whole.
-  if (found.size > 1) found.delete('');
-  return {
-    pointers: [...found.values()].slice(0, MAX_VALUES),
-    all: isAll ? texts : [],
-  };
+  const hasOthers = found.delete('') || found.size === 0;
+  const values = [...found.values()].slice(0, MAX_VALUES);
+  const whole = { text: '', segments: [] };
+  if (found.size > values.length && !isText) return [whole];
+  return isText || hasOthers ? [...values, whole] : values;
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */

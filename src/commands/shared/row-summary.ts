@@ -133,7 +133,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     '': base,
     '--send-changed': has('held')
       ? `To run held${corrected && ' and corrected'} rows`
-      : !isOpen && ((isUndecided && once) || (has('failed') && !isOnce && `Once failed rows are corrected`)),
+      : !isOpen &&
+        ((isUndecided && once) ||
+          (has('failed') && !isOnce && `Once failed rows are corrected${corrected && ', too'}`)),
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are`,
@@ -193,7 +195,10 @@ function lookSteps(what: string, more: string, { results: words, list }: Summary
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
     ...(list ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
-    { text: `To save the ${what}${more}`, command: `${commandOf([...words, '-o', 'csv'])} > ${table}` },
+    {
+      text: `To save the ${what}${more}`,
+      command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${table}`,
+    },
   ];
 }
 

@@ -808,9 +808,9 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-Once failed rows are corrected, add --send-changed.
+Once failed rows are corrected, too, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
-To save the outputs, with run ids: wfr results out.jsonl -o csv > out.results.csv
+To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
 `);
   });
 
@@ -1028,12 +1028,12 @@ To save the outputs, with run ids: wfr results out.jsonl -o csv > out.results.cs
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-Once failed rows are corrected, add --send-changed.
+Once failed rows are corrected, too, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-Once failed rows are corrected, add --send-changed.
+Once failed rows are corrected, too, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
@@ -1073,7 +1073,7 @@ To run failed and rejected rows again as they are, add --retry-failed.
       ['results.jsonl', 'results.csv'],
     ]) {
       const { stderr } = await wfr(['batch', 'w', '--rows', 't.csv', '--results', results ?? ''], { cwd });
-      expect(stderr).toContain(`wfr results ${results} -o csv > ${csv}\n`);
+      expect(stderr).toContain(`wfr results ${results} --rows t.csv -o csv --excel > ${csv}\n`);
     }
   });
 
@@ -1082,7 +1082,7 @@ To run failed and rejected rows again as they are, add --retry-failed.
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl -o csv > out\.results\.csv\n$/,
+      /1 row: 1 finished; took \S+\nTo save the outputs: wfr results out\.jsonl --rows rows\.jsonl -o csv --excel > out\.results\.csv\n$/,
     );
     expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(
       /^1 row: 1 finished; no run triggered now; took \S+\nTo save the outputs: /,

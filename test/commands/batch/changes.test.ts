@@ -396,7 +396,7 @@ describe('batch --rows: tables that change', () => {
       '\n  3 held: may be a sent row that has changed\n    rows.csv:3-5\n',
     );
     const { stdout } = await wfr(['results', 'out.jsonl', '--get', ''], { cwd });
-    expect(stdout).toMatch(/^rows\.csv:4 {2}held: {2}may be a sent row that has changed$/m);
+    expect(stdout).toMatch(/^rows\.csv:4 +held: {2}may be a sent row that has changed$/m);
   });
 
   test('batch: while an invalid row may be one that is gone, the command for corrected rows has --send-changed', async () => {

@@ -90,6 +90,61 @@ describe('results --get', () => {
     },
   );
 
+  test('results -o csv: each value of the outputs has a column, and an output of no values its own', async () => {
+    const columns = async (outputs: string[], ...args: string[]) => {
+      const events = outputs.flatMap((output, index) => finished(index + 2, output));
+      const { stdout } = await results([...events, ...failed(9, 'no')], {}, '-o', 'csv', ...args);
+      return records(stdout).map((row) => Object.entries(row).slice(9));
+    };
+    expect(await columns(['{"a":1.0,"by":{"name":"x"}}', '{"b":{"c":{"d":2}},"a":null}'])).toEqual([
+      [
+        ['/a', '1.0'],
+        ['/by/name', 'x'],
+        ['/b/c', ''],
+      ],
+      [
+        ['/a', ''],
+        ['/by/name', ''],
+        ['/b/c', '{"d":2}'],
+      ],
+      [
+        ['/a', ''],
+        ['/by/name', ''],
+        ['/b/c', ''],
+      ],
+    ]);
+    expect(await columns(['{"a":1}', '[2]', '{}'])).toEqual([
+      [
+        ['/a', '1'],
+        ['output', ''],
+      ],
+      [
+        ['/a', ''],
+        ['output', '[2]'],
+      ],
+      [
+        ['/a', ''],
+        ['output', '{}'],
+      ],
+      [
+        ['/a', ''],
+        ['output', ''],
+      ],
+    ]);
+    expect(await columns([])).toEqual([[['output', '']]]);
+    // Scripts choose the columns.
+    expect(await columns(['{"a":1}'], '--get', '')).toEqual([[['output', '{"a":1}']], [['output', '']]]);
+    const many = (from: number) =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${from + index}`, 1])));
+    expect(await columns([many(0), many(14)])).toHaveLength(3);
+    expect((await columns([many(0), many(14)]))[1]).toHaveLength(30);
+    expect(await columns([many(0), many(15)])).toEqual([
+      [['output', many(0)]],
+      [['output', many(15)]],
+      [['output', '']],
+    ]);
+  });
+
   test('results --get: text is a table of the rows with their outcomes and values, or their messages; the summary is on stderr', async () => {
     const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
     const { stdout, stderr, exitCode } = await results(
@@ -181,8 +236,6 @@ describe('results --get', () => {
     expect(stderr).toContain('warning: --get /totl: no row has this value');
     expect(stderr).toContain('total');
     expect(stderr).not.toContain('--get /vat');
-    expect((await results(events, {}, '--get', '/vat')).stderr).toContain('To save the outputs: ');
-    expect((await results(events, {}, '--get', '/totl')).stderr).not.toContain('To save');
   });
 });
 
@@ -234,6 +287,15 @@ bad-gmbh-march-26.pdf  failed:
     const options = { cwd: folderOf(many), terminal: 60, stdoutTerminal: 60 };
     // The summary of a long table has the reasons, too.
     expect((await runCli(['results', 'out.jsonl', '--get', ''], options)).stderr).toContain('The totals');
+    // That of a lost row has its id.
+    const lost = folderOf([...begun(2), { event: 'lost', row: 2 }]);
+    expect((await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: lost })).stderr).toContain(
+      '(run-2)',
+    );
+    // A reference is not longer than a reason.
+    const short = folderOf([2, 3].flatMap((row) => failed(row, 'no total')));
+    const both = await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: short });
+    expect(both.stdout.split('no total')).toHaveLength(3);
     // A line of a pipe may be read alone.
     const piped = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
     expect(piped.stdout.split(message)).toHaveLength(4);
@@ -255,7 +317,7 @@ bad-gmbh-march-26.pdf  failed:
   test('results --get: rows of one table are lines, numbers are aligned to the right, and an empty line follows', async () => {
     const narrow = await show(40);
     expect(narrow.stderr).toBe(
-      '\n2 rows: 2 finished\nTo save the outputs:\n  wfr results out.jsonl --get /total --get /word -o csv > out.results.csv\n',
+      '\n2 rows: 2 finished\nTo save the outputs:\n  wfr results out.jsonl --get /total --get /word -o csv --excel > out.results.csv\n',
     );
     expect(narrow.stdout).toBe(
       'LINE      OUTCOME   /total  /word\n2 (ACME)  finished       2  w\n3 (ACME)  finished       3  w\n',
@@ -337,7 +399,7 @@ describe('results --rows', () => {
     // What is saved has the columns that are shown, and those without room.
     const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(shown.stderr).toContain(
-      'To save the outputs, with run ids: wfr results out.jsonl --rows t.csv -o csv > out.results.csv\n',
+      'To save the outputs, with run ids: wfr results out.jsonl --rows t.csv -o csv --excel > out.results.csv\n',
     );
   });
 
@@ -349,7 +411,7 @@ describe('results --rows', () => {
     // The whole output is its values for people.
     const listed = await results(events, {}, '--get', '');
     expect(listed.stdout).toBe(stdout.replaceAll(/^(.{9})(..)./gm, '$1'));
-    expect(listed.stderr).toContain('To save the outputs: wfr results out.jsonl -o csv > ');
+    expect(listed.stderr).toContain('To save the outputs: wfr results out.jsonl -o csv --excel > ');
     expect(stdout.split('\n')).toEqual([
       'ROW      n  RUN ID  OUTCOME   /error  /total  output',
       't.csv:2  1  run-2   finished',
@@ -358,20 +420,6 @@ describe('results --rows', () => {
       '',
     ]);
     expect(stderr).not.toContain('warning');
-  });
-
-  test('results --rows: the command that saves has all values, or none if these are more than 12', async () => {
-    const show = async (count: number) => {
-      const output = JSON.stringify(
-        Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n])),
-      );
-      const { stderr } = await results(finished(2, output), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
-      return /To save the outputs: .*/.exec(stderr)?.[0];
-    };
-    expect(await show(12)).toMatch(
-      /out\.jsonl --get \/k0 .* --get \/k11 --rows t\.csv -o csv > out\.results\.csv$/,
-    );
-    expect(await show(13)).toMatch(/out\.jsonl --rows t\.csv -o csv > out\.results\.csv$/);
   });
 
   test('results --rows: an output without values takes the place of no value', async () => {
@@ -422,6 +470,37 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^LINE {2}n {2}OUTCOME {3}\/first {11}\/second\n/);
     expect(stdout).toMatch(/ failed: {2}r{60}\n$/);
     expect(stderr).not.toContain('no room');
+  });
+
+  test('results --rows: columns are left out before cells are narrower than a sixth of the window', async () => {
+    const line = (cell: string) => `${'abcdefgh'.split('').map((letter) => letter + cell)}\n`;
+    const cwd = folderOf(finished(2, '{}'), { 't.csv': line('') + line('x'.repeat(30)) });
+    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 100, stdoutTerminal: 100 };
+    const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    expect(stdout).toMatch(/^LINE {2}a +b +c +d +OUTCOME +output\n/);
+    expect(stderr).toContain('no room for e, f, g, h, RUN ID; ');
+  });
+
+  test('results --rows: where not all have room, values come before most columns of the table, and files and repeated cells last', async () => {
+    const output = (row: number) =>
+      JSON.stringify({ number: `RE-${row}`, total: row, due: `2026-01-0${row}` });
+    const events = [2, 3].flatMap((row) => finished(row, output(row)));
+    const table = 'customer,order,cost_center,supplier,scan@\nA,P-1,4100,X,a.pdf\nB,P-2,4100,Y,b.pdf\n';
+    const cwd = folderOf(events, { 't.csv': table });
+    const headers = async (width: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: width };
+      const { stdout } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
+      return stdout.split('\n')[0]?.split(/ +/).slice(1).join(' ');
+    };
+    expect(await headers(40)).toBe('customer order OUTCOME /total');
+    expect(await headers(48)).toBe('customer order OUTCOME /number /total');
+    expect(await headers(60)).toBe('customer order OUTCOME /number /total /due');
+    expect(await headers(70)).toBe('customer order supplier OUTCOME /number /total /due');
+    expect(await headers(80)).toBe('customer order supplier scan@ OUTCOME /number /total /due');
+    expect(await headers(90)).toBe('customer order cost_center supplier scan@ OUTCOME /number /total /due');
+    expect(await headers(100)).toBe(
+      'customer order cost_center supplier scan@ RUN ID OUTCOME /number /total /due',
+    );
   });
 
   test('results --rows: without any output, no column stands for one', async () => {
@@ -500,7 +579,7 @@ describe('results --rows', () => {
       return (await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options)).stdout.split('\n');
     };
     expect((await show(80))[1]).toBe(
-      '2     Ada Lovelace  documents/…elace.pdf  finished      10  AAAAAAAAAAAAAAAAAAA…',
+      '2     Ada Lovelace  documents/…elace.pdf  finished      10  AAAAAAAAAA…AAAAAAAAA',
     );
     expect((await show(60))[0]).toBe('LINE  name          scan@           OUTCOME   /sha256');
     const same = [2, 3].flatMap((row) => finished(row, '{"none":{},"currency":"EUR"}'));
@@ -585,6 +664,17 @@ describe('results --rows', () => {
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(stdout).toMatch(/^ROW .*\nt\.csv:2 +Ada +\S+ +running\n$/);
     expect(stderr).toContain("not listed: 1 gone row; --get '' without --rows has all\n");
+  });
+
+  test('results --rows: the reason of an unknown row that is not in the table is in the summary', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(500, {}));
+    const cwd = folderWith({ 't.csv': 'name\nAda\nBob\n' });
+    await wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl'], { cwd });
+    const options = { cwd, terminal: 80, stdoutTerminal: 80 };
+    const show = () => wfr(['results', 'out.jsonl', '--rows', 't.csv'], options);
+    expect((await show()).stderr).not.toContain('500');
+    writeFileSync(join(cwd, 't.csv'), 'name\nAda\n');
+    expect((await show()).stderr).toContain('500');
   });
 
   test('results --rows: the table of other rows is an error; the same table is none, whatever has changed', async () => {

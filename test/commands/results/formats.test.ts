@@ -254,9 +254,10 @@ describe('results --output', () => {
       message,
       started: at(1).time,
       duration: '10',
+      '/text': '',
       output: '',
     });
-    expect(second).toMatchObject({ label: 'a\rb', message: '', output: '{"text":"a \\"b\\",\\n😀"}' });
+    expect(second).toMatchObject({ label: 'a\rb', message: '', '/text': 'a "b",\n😀', output: '' });
     expect(third?.output).toBe('-5');
     expect(stdout).toContain('"a\rb"');
     expect(stderr).toContain('3 rows: 2 finished, 1 failed\nBegan 2');

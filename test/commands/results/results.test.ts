@@ -20,7 +20,7 @@ describe('results', () => {
     const { stdout } = await wfr(['results', ...files.split(' ')], options);
     expect(stdout).toContain(`\nTo list the outputs: wfr results ${files} --rows t.csv\n`);
     expect(stdout).toContain(
-      `\nTo save the outputs: wfr results ${files} --get /total --rows t.csv -o csv > t.csv.w.results.csv\n`,
+      `\nTo save the outputs: wfr results ${files} --rows t.csv -o csv --excel > t.csv.w.results.csv\n`,
     );
     expect(stdout).not.toContain('wfr batch');
   });
@@ -35,13 +35,12 @@ describe('results', () => {
     expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
     const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
     expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' has all\n");
-    expect(counted.stdout).toContain(" out.jsonl --get /total --rows 'my rows.csv' -o csv > ");
+    expect(counted.stdout).toContain(" out.jsonl --rows 'my rows.csv' -o csv --excel > ");
     writeFileSync(join(cwd, 'my rows.csv'), 'n\n9\n2\n');
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
-    // The table does not have the row whose output is to be saved.
-    expect((await wfr(['results', 'out.jsonl'], options)).stdout).toContain(
-      ' out.jsonl --get /total -o csv > ',
-    );
+    // The table does not have the row that is gone.
+    const saved = await wfr(['results', 'out.jsonl', '--rows', 'my rows.csv', '-o', 'csv'], options);
+    expect(saved.stderr).toContain("not listed: 1 gone row; --get '' without --rows has all\n");
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
     // What is taken for the results file may be the table or the folder.
@@ -51,7 +50,7 @@ describe('results', () => {
     ] as const)
       expect((await wfr(['results', name], options)).stderr).toContain(`\n  See: wfr results ${file}\n`);
     const last = await wfr(['results', '@last'], options);
-    expect(last.stdout).toContain(' in.jsonl --get /total -o csv > ');
+    expect(last.stdout).toContain(' in.jsonl -o csv --excel > ');
     const rows = ['results', 'in.jsonl', '--rows', 'in'];
     expect(await wfr(rows, options)).toMatchObject({
       exitCode: 2,
@@ -232,7 +231,7 @@ describe('results', () => {
     expect(exitCode).toBe(0);
     const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, last change 24s later\n';
     expect(stdout).toBe(
-      `${line}Report: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv > out.results.csv\n`,
+      `${line}Report: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
     expect(saved.stdout).toBe(`${line}2 outputs saved in outs.\n`);

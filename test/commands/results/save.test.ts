@@ -158,7 +158,7 @@ describe('results --save-documents', () => {
     expect(exitCode).toBe(0);
     expect(stderr).toContain('\n3 outputs saved in json.\n2 documents saved in saved.\n');
     expect((await save('--save-documents', 'saved', '--get', '/scan')).stderr).toMatch(
-      /\nTo save the outputs: wfr results \S+ --get \/scan --save-documents saved -o csv > /,
+      /\nTo save the outputs: wfr results \S+ --get \/scan --save-documents saved -o csv --excel > /,
     );
     expect(listFiles(join(cwd, 'saved'))).toEqual(['a/1.pdf/scan.txt', 'b/1.pdf/scan.txt']);
     expect(readFileSync(join(cwd, 'saved/b/1.pdf/scan.txt'), 'utf8')).toBe('two');
