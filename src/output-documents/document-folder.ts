@@ -10,7 +10,7 @@ import { errorCode, OutputError } from '../platform/system-error.js';
 import { outputOf, type Run } from '../service/run.js';
 import type { JsonPath } from '../text/json/json-file.js';
 import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/members.js';
-import { JsonScanner } from '../text/json/scanner.js';
+import { BACKSLASH, JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
 import { latin1 } from '../text/utf8.js';
 import { createFileNames, type FolderFlag, openSaveFolder } from './save-folder.js';
@@ -169,7 +169,6 @@ const DEFAULT_MEDIA_TYPE = 'text/plain';
 const PIECE_LENGTH = 64 * 1024;
 /** Padding may be missing. */
 const BASE64 = /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/;
-const BACKSLASH = 0x5c;
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 

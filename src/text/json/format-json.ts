@@ -1,7 +1,7 @@
 /** Formats JSON text byte for byte: only white space changes, and unsafe code points are escaped. */
 import { escapeCharacter, escapeControls, isUnsafe } from '../sanitize.js';
 import { decodeBlocks } from './members.js';
-import { isPlain, viewOf } from './scanner.js';
+import { BACKSLASH, isPlain, QUOTE, viewOf } from './scanner.js';
 
 /** The control sequences that begin the tokens that have a color, and the one that ends them all. */
 export interface JsonColors {
@@ -33,9 +33,7 @@ const MAX_INDENT = 2 * 64;
 /** Bytes that are free when a token or an escape begins: more than its white space and colors. */
 const MARGIN = 512;
 
-const QUOTE = 0x22;
 const HASH = 0x23;
-const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 
 /** What begins at a byte between strings. */
