@@ -46,7 +46,7 @@ export function checkSchema(value: unknown, schema: Schema, path: JsonPath, advi
     const place = [...path, name];
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     if (propertyNames && !isValid(name, propertyNames))
-      problems.push(aboutName(place, `${quote(name)} must be ${propertyNames.title}`));
+      problems.push(aboutName(place, `${JSON.stringify(name)} must be ${propertyNames.title}`));
     if (known) problems.push(...checkSchema(member, known, place, advise));
     else if (schema.properties) {
       const unknown = describeUnknown(name, Object.keys(properties));
@@ -71,13 +71,14 @@ export function isValidText(text: string, { pattern, enum: choices }: Schema): b
 function describeInvalid(value: unknown, schema: Schema, path: JsonPath): string {
   const rule = `${nameOf(path)} must be ${schema.title}`;
   // A value of another type may contain anything.
-  const found = typeOf(value) === schema.type ? quote(value) : (NOUNS[typeOf(value)] ?? String(value));
+  const found =
+    typeOf(value) === schema.type ? JSON.stringify(value) : (NOUNS[typeOf(value)] ?? String(value));
   return `${rule}; found ${found}`;
 }
 
 function describeUnknown(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known);
-  return `unknown key ${quote(name)}; ${nearest ? `did you mean "${nearest}"?` : `expected ${known.join(', ')}`}`;
+  return `unknown key ${JSON.stringify(name)}; ${nearest ? `did you mean "${nearest}"?` : `expected ${known.join(', ')}`}`;
 }
 
 const lastName = (path: JsonPath) => path.findLast((segment) => typeof segment === 'string');
@@ -86,7 +87,7 @@ const lastName = (path: JsonPath) => path.findLast((segment) => typeof segment =
 function nameOf(path: JsonPath): string {
   const name = lastName(path);
   if (name === undefined) return 'the file';
-  return name === path.at(-1) ? quote(name) : `each of ${quote(name)}`;
+  return name === path.at(-1) ? JSON.stringify(name) : `each of ${JSON.stringify(name)}`;
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -100,8 +101,4 @@ const NOUNS: Readonly<Record<string, string>> = {
 export function typeOf(value: unknown) {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : (typeof value as 'string' | 'number' | 'boolean' | 'object');
-}
-
-function quote(value: unknown): string {
-  return JSON.stringify(value);
 }
