@@ -4,6 +4,7 @@ import { collectUsageErrors, rewordInputError, UsageError } from '../errors.js';
 import { readBytes } from '../inputs/files.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import type { FollowOptions } from '../service/follow-run.js';
 import { isValidText } from '../text/json/check-schema.js';
 import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
@@ -108,16 +109,11 @@ export async function readSettingFile(
   return { name, path, bytes };
 }
 
-/** Milliseconds. */
-export interface WaitSettings {
-  interval: number;
-  maxInterval: number;
-  timeout?: number | undefined;
-}
+export type WaitSettings = Pick<FollowOptions, 'interval' | 'maxInterval' | 'timeout'>;
 
-/** Resolves the settings of waiting. Throws UsageError with every error. */
+/** Resolves the settings of waiting, in milliseconds. Throws UsageError with every error. */
 export async function resolveWaitSettings(sources: ServiceSources): Promise<WaitSettings> {
-  const duration = (name: 'interval' | 'maxInterval' | 'timeout') => () =>
+  const duration = (name: keyof WaitSettings) => () =>
     parseDuration(resolveSetting(name, sources)?.text ?? '');
   const {
     interval = 0,
