@@ -17,7 +17,7 @@ export interface ReasonGroup<Member> extends Omit<Reason, 'message'> {
   /** How many members have the reason. */
   count: number;
   /** The first of them. */
-  first: readonly [Member, ...Member[]];
+  first: [Member, ...Member[]];
 }
 
 /** Further reasons are one group: a service with a new reason for each run must not fill memory. */
@@ -28,16 +28,12 @@ const DIFFERENCE = '…';
 /** The reason of the members beyond the limit of groups. */
 const OTHERS: Reason = { outcome: '', step: '', message: 'other reasons' };
 
-interface Group<Member> extends ReasonGroup<Member> {
-  first: [Member, ...Member[]];
-}
-
 /**
  * Returns groups without reasons, which are added one at a time, so that they need not be in memory together. `maxFirst`: how
  * many members each group lists.
  */
 export function createReasonGroups<Member>(maxFirst = 4) {
-  const groups = new Map<string, Group<Member>>();
+  const groups = new Map<string, ReasonGroup<Member>>();
   return {
     add,
 
