@@ -45,21 +45,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export interface JsonFile {
-  /** Not to be used if there are problems, and neither is `lineOf`. */
-  value?: unknown;
-  /** `path:line:column: message` for each mistake, in their order. */
-  problems: string[];
-  /** Returns the line of a member, from 1; of a missing one, that of the value that it is missing in. */
-  lineOf(path: JsonPath): number;
-}
-
-/** Parses a file (UTF-8, with or without byte order mark), and collects its mistakes with those that `check` finds in its value. */
-export function parseJsonFile(
-  file: Buffer,
-  path: string,
-  check: (value: unknown) => readonly JsonProblem[],
-): JsonFile {
+/**
+ * Parses a file (UTF-8, with or without byte order mark), and collects its mistakes with those that `check` finds in its value:
+ * `path:line:column: message` for each, in their order. `lineOf` returns the line of a member, from 1; of a missing one, that of
+ * the value that it is missing in. If there are problems, neither that nor the value is to be used.
+ */
+export function parseJsonFile(file: Buffer, path: string, check: (value: unknown) => readonly JsonProblem[]) {
   const bytes = stripByteOrderMark(file);
   const describe = ({ offset, message }: { offset: number; message: string }) => {
     const { line, column } = lineAndColumn(bytes, offset);
@@ -76,8 +67,8 @@ export function parseJsonFile(
       ...check(value).map(({ path, part, message }) => ({ offset: offsetOf(path, part), message })),
       ...duplicates,
     ].sort((a, b) => a.offset - b.offset);
-    const problems = placed.map(describe);
-    return { value, problems, lineOf: (path) => lineAndColumn(bytes, offsetOf(path, 'name')).line };
+    const lineOf = (path: JsonPath) => lineAndColumn(bytes, offsetOf(path, 'name')).line;
+    return { value, problems: placed.map(describe), lineOf };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const problem = { offset: error.offset, message: describeSyntaxError(error, bytes) };
