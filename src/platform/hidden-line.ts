@@ -1,5 +1,4 @@
 /** Reads a line from a terminal without showing it. */
-import { Writable } from 'node:stream';
 import { InterruptedError } from '../errors.js';
 import type { Context } from './context.js';
 
@@ -14,8 +13,8 @@ export async function readHiddenLine(
   // Loaded only to ask.
   const { createInterface } = await import('node:readline');
   const prompt = `${subject} (not shown): `;
-  const shownNowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: shownNowhere, terminal: true, historySize: 0 });
+  // Without an output, it shows nothing.
+  const lines = createInterface({ input: stdin, terminal: true, historySize: 0 });
   let stopListening = () => {};
   try {
     return await new Promise<string>((resolve, reject) => {
