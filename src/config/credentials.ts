@@ -15,7 +15,6 @@ import type { Credentials } from '../service/service.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
-import { stripByteOrderMark } from '../text/utf8.js';
 import type { Source } from './profile.js';
 import {
   findOtherBaseUrl,
@@ -192,9 +191,8 @@ async function readTokenFile(
   };
   const reading = readBytes(location.path, { checkOwner }, context);
   const bytes = await reading.catch(rewordInputError(`${label} `));
-  return stripByteOrderMark(bytes)
-    .toString()
-    .replace(/\r?\n$/, '');
+  // Without a byte order mark.
+  return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
 }
 
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
