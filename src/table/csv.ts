@@ -16,12 +16,6 @@ const NOT_UTF8 = 'has a NUL or U+FFFD, or bytes that are not valid UTF-8; save t
 /** The delimiters of spreadsheets. */
 const DELIMITERS = [',', ';', '\t'];
 
-/** The cells of a record, and the line on which it begins, from 1. */
-interface CsvRecord {
-  cells: readonly string[];
-  line: number;
-}
-
 export type CsvFile = TableFile & { delimiter: string };
 
 /**
@@ -88,7 +82,7 @@ export async function csvColumns(file: CsvFile): Promise<Columns> {
   throw fail(`has no column "${labelColumn}" for --label; its columns are ${[...names].join(', ')}`);
 }
 
-async function headerOf(file: CsvFile): Promise<CsvRecord> {
+async function headerOf(file: CsvFile) {
   for await (const record of recordsOf(file)) return record;
   throw new BatchFileError(`${file.name}: is empty; CSV must begin with a header`);
 }
@@ -115,9 +109,10 @@ function inputsOf(
 
 /**
  * Reads records as RFC 4180 has them, and as other programs read them: a line ends with CRLF, LF or CR, a quote within a cell
- * that does not begin with one is text, and blanks may follow a closing quote. Throws BatchFileError.
+ * that does not begin with one is text, and blanks may follow a closing quote. Yields the cells of each, and the line on which
+ * it begins, from 1. Throws BatchFileError.
  */
-async function* recordsOf({ open, name, delimiter }: CsvFile): AsyncGenerator<CsvRecord, void, void> {
+async function* recordsOf({ open, name, delimiter }: CsvFile) {
   const mark = delimiter.replace(/[\\\]-]/, '\\$&');
   const tokens = new RegExp(`\\r\\n|[\\r\\n"${mark}]|[^\\r\\n"${mark}]+`, 'gu');
   let line = 1;

@@ -55,20 +55,13 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
 }
 
 /** A table as people wrote it. */
-export interface WrittenTable {
-  /** As the user wrote it, for messages. */
-  name: string;
-  /** As its file names them; those of JSON Lines in the order in which they appear. */
-  columns: readonly string[];
-  /** Reads the rows, with a cell for each column. */
-  rows(): AsyncGenerator<Omit<Row, 'cells'> & { cells: readonly WrittenCell[] }, void, void>;
-}
+export type WrittenTable = Awaited<ReturnType<typeof writtenTable>>;
 
 /** A cell as the file has it: a text, or a JSON value (UTF-8); undefined if the row has none. */
 export type WrittenCell = string | Uint8Array | undefined;
 
 /** Returns the cells of a file as they are written. Throws BatchFileError, and so do its rows. */
-export async function writtenTable(file: TableFile): Promise<WrittenTable> {
+export async function writtenTable(file: TableFile) {
   const table = await tableOfFile(file);
   const headers = (await table.columns?.())?.headers.map(({ raw }) => raw);
   const names = new Set<string>(headers);
@@ -77,12 +70,16 @@ export async function writtenTable(file: TableFile): Promise<WrittenTable> {
   const columns = [...names];
   if (columns.length === 0) throw new BatchFileError(`${file.name}: has no rows`);
   return {
+    /** As the user wrote it, for messages. */
     name: file.name,
+    /** As its file names them; those of JSON Lines in the order in which they appear. */
     columns,
+    /** Reads the rows, with a cell for each column. */
     async *rows() {
       for await (const { cells, ...row } of table.rows()) {
         const values = new Map(cells ? [] : membersOf(row.inputs));
-        yield { ...row, cells: columns.map((name, at) => (cells ? cells[at] : values.get(name))) };
+        const written = columns.map((name, at): WrittenCell => (cells ? cells[at] : values.get(name)));
+        yield { ...row, cells: written };
       }
     },
   };
