@@ -12,15 +12,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { SignalName } from '../exit-code.js';
 import { createSecretMask, type SecretMask } from '../text/secret-mask.js';
 import { wrapLines } from '../text/wrap.js';
-import {
-  type ExecOptions,
-  type ExecResult,
-  type ExitStatus,
-  exec,
-  loadSpawn,
-  makeCommandFolder,
-  ownCommand,
-} from './exec.js';
+import { type ExitStatus, exec, loadSpawn, makeCommandFolder, ownCommand } from './exec.js';
 import { OutputError } from './system-error.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
@@ -150,9 +142,8 @@ export function processContext(docs = 'docs') {
     /** Starts a command with our standard streams. Rejects if it cannot be started. */
     spawn: spawnCommand,
     /** Runs a command and returns its output: see exec.ts. */
-    exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
-      return exec(command, args, options, systemClock.after, process.platform);
-    },
+    exec: (command: string, args: readonly string[], options: Parameters<typeof exec>[2]) =>
+      exec(command, args, options, systemClock.after, process.platform),
   };
 }
 

@@ -15,11 +15,6 @@ export type ExitStatus = number | NodeJS.Signals;
 
 export type ExecResult = Awaited<ReturnType<typeof exec>>;
 
-export interface ExecOptions {
-  cwd: string;
-  signal: AbortSignal;
-}
-
 /** Calls `action` after `ms` unless the returned function is called first. */
 type Timer = (ms: number, action: () => void) => () => void;
 
@@ -33,7 +28,7 @@ const MAX_LENGTH = 65_536;
 export async function exec(
   command: string,
   args: readonly string[],
-  { cwd, signal }: ExecOptions,
+  { cwd, signal }: { cwd: string; signal: AbortSignal },
   after: Timer,
   platform: NodeJS.Platform,
 ) {
