@@ -79,24 +79,16 @@ export function findOtherBaseUrl(sources: ServiceSources): RawSetting | undefine
   return parseUrl(baseUrl?.text)?.origin === own?.origin ? undefined : baseUrl;
 }
 
-/** The content of a file that a setting names. */
-export interface NamedBytes {
-  /** What messages about it begin with. */
-  name: string;
-  path: string;
-  bytes: Buffer;
-}
-
 /** Returns how messages name a setting: its flag, its variable, or its place in a profile. */
 export function settingLabel(setting: string, { kind, name }: Source): string {
   return kind === 'profile' ? `${setting} of ${name}` : name;
 }
 
+/** The content of a file that a setting names; its name is what messages about it begin with. */
+export type NamedBytes = NonNullable<Awaited<ReturnType<typeof readSettingFile>>>;
+
 /** Reads the file that a setting names; undefined if it is not set. Throws UsageError. */
-export async function readSettingFile(
-  setting: SettingName,
-  sources: ServiceSources,
-): Promise<NamedBytes | undefined> {
+export async function readSettingFile(setting: SettingName, sources: ServiceSources) {
   const value = resolveSetting(setting, sources);
   if (!value) return undefined;
   const { text: path, source } = value;
