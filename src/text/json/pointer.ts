@@ -14,13 +14,10 @@ export function pointerOf(segments: readonly (string | number)[]): string {
 }
 
 /** The deepest value on the way of a pointer, and the number of segments that lead to it: all of them if it exists. */
-export interface PointerTarget {
-  value: Uint8Array;
-  depth: number;
-}
+export type PointerTarget = ReturnType<typeof followPointer>;
 
 /** Follows the segments of a pointer into a JSON text (UTF-8, valid), which is neither decoded nor copied. */
-export function followPointer(json: Uint8Array, segments: readonly string[]): PointerTarget {
+export function followPointer(json: Uint8Array, segments: readonly string[]) {
   let value = json.subarray(json.findIndex((byte) => !isSpace(byte)));
   for (const [depth, segment] of segments.entries()) {
     const child = childOf(value, segment);
