@@ -211,14 +211,18 @@ export function openHistory(context: Context) {
   }
 }
 
+/** The folder of the history, and the user who alone may write to it: see Context.uid. */
+type LogFolder = NonNullable<ReturnType<typeof findFolder>>;
+
 /** Returns the folder of the history; undefined if none is kept. */
-function findFolder({ env, platform, home, uid }: Context): LogFolder | undefined {
+function findFolder({ env, platform, home, uid }: Context) {
   const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = env;
   const inHome = join(home, '.local', 'state');
   const folders = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined, inHome];
   // A relative path is to be ignored (XDG Base Directory Specification).
   const state = folders.find((path) => path && isAbsolute(path));
   if (WFR_HISTORY === '0' || !state) return undefined;
+  // Root would make a home folder for a user who has none, so it must exist.
   return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
 }
 
@@ -302,14 +306,6 @@ const MAX_SIZE = 128 * 1024;
 const AT_ONCE = 100;
 /** Age after which the owner of the lock is presumed dead (ms). */
 const LOCK_TIMEOUT = 10_000;
-
-/** The folder of a log, and the user who alone may write to it: see Context.uid. */
-interface LogFolder {
-  path: string;
-  uid: number | undefined;
-  /** A folder above it that is not made: without it, root would make a home folder for a user who has none. */
-  home?: string | undefined;
-}
 
 /** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
 async function openFolder({ path, uid }: LogFolder): Promise<string> {
