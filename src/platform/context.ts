@@ -115,7 +115,7 @@ export function processContext(docs = 'docs') {
     /** This process, as it identifies itself to others: its id is unique in its space, a boot and a PID namespace. */
     get self() {
       const { pid } = process;
-      const started = readProcess(pid)?.started;
+      const { started } = readProcess(pid);
       return { host: hostname(), pid, space: readPidNamespace(), started, isAlive };
     },
     /** How many files this process may have open at once; Infinity where the system does not say. */
@@ -170,8 +170,8 @@ function isAlive(pid: number, started: string | undefined): boolean | undefined 
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   const found = readProcess(pid);
-  if (found?.isZombie) return false;
-  return started === undefined || !found ? undefined : found.started === started;
+  if (found.isZombie) return false;
+  return started === undefined || found.started === undefined ? undefined : found.started === started;
 }
 
 /** Calls the listeners of signals until the returned function is called. */
@@ -222,12 +222,11 @@ export function readPidNamespace(): string {
  * Returns whether a process has exited but was not reaped, which may never happen in a container, and when it started, in
  * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
  */
-function readProcess(pid: number): { isZombie: boolean; started: string } | undefined {
+function readProcess(pid: number): { isZombie: boolean; started: string | undefined } {
   const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   // The name before may contain anything; these are fields 3 to 22.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, started] = [fields[0], fields[19]];
-  return started === undefined ? undefined : { isZombie: state === 'Z', started };
+  return { isZombie: fields[0] === 'Z', started: fields[19] };
 }
 
 /** This package's version. */
