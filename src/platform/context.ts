@@ -220,7 +220,7 @@ export function readPidNamespace(): string {
 
 /**
  * Returns whether a process has exited but was not reaped, which may never happen in a container, and when it started, in
- * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
+ * clock ticks since the boot: a later process with its id has another time. That is undefined if the system does not say.
  */
 function readProcess(pid: number): { isZombie: boolean; started: string | undefined } {
   const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -245,11 +245,9 @@ export type Output = ReturnType<typeof openOutput>;
  * about it. `secrets` must not appear in it.
  */
 export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: SecretMask) {
-  let isClosed = false;
-  let failure: Error | undefined;
+  let failure: NodeJS.ErrnoException | undefined;
   const fail = (error: NodeJS.ErrnoException) => {
-    isClosed = true;
-    if (!CLOSED_CODES.includes(error.code ?? '')) failure ??= error;
+    failure ??= error;
   };
   stream.on('error', fail);
   /** Returns the text as `write` writes it, for what is written to the stream itself. */
@@ -261,7 +259,7 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
     wrap: (lines: readonly string[]) => wrapLines(lines.map(mask), stream.columns ?? 0),
     /** Whether its reader is gone or writing failed, so that further output is discarded. */
     get isClosed() {
-      return isClosed;
+      return failure !== undefined;
     },
     get isTerminal() {
       return stream.isTTY === true;
@@ -281,7 +279,7 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
     },
     /** Resolves when all of `chunk` was handed to the system, without secrets. Throws OutputError. */
     async write(chunk: string | Uint8Array): Promise<void> {
-      if (!isClosed) {
+      if (!failure) {
         await new Promise<void>((resolve) => {
           stream.write(typeof chunk === 'string' ? mask(chunk) : chunk, (error) => {
             if (error) fail(error);
@@ -289,7 +287,7 @@ export function openOutput(stream: OutputStream, isRequired: boolean, secrets?: 
           });
         });
       }
-      if (failure && isRequired) throw new OutputError(failure);
+      if (failure && isRequired && !CLOSED_CODES.includes(failure.code ?? '')) throw new OutputError(failure);
     },
   };
 }
