@@ -89,14 +89,12 @@ function findResumeFlags(flags: ServiceFlags): string[] {
   return toArgs({ baseUrl, profile, allowHttp, tokenFile, noToken, headerFile, cacert });
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Returns the proxy for `url`, and the variable that names it; undefined for a direct connection, as always to loopback. An
  * empty variable counts as unset. Throws UsageError that names an invalid variable, but not its value, which may contain a
  * password.
  */
-function findProxy(url: URL, env: Environment) {
+function findProxy(url: URL, env: Context['env']) {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const variable = env[name.toLowerCase()] ? name.toLowerCase() : name;
   const value = env[variable];
