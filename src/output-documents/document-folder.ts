@@ -104,11 +104,15 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
   };
 }
 
-interface EmbeddedDocument extends DataUri {
+interface EmbeddedDocument {
   /** The bytes `[start, end)` of its string in the text, with the quotes. */
   start: number;
   end: number;
   jsonPath: JsonPath;
+  /** `type/subtype`, in lower case. */
+  mediaType: string;
+  /** Decodes the content, in blocks. */
+  bytes(): Generator<Buffer, void, void>;
 }
 
 /** Levels of a path, and bytes of a name in it: more than a file name shows. */
@@ -153,13 +157,6 @@ function findDocuments(json: Uint8Array, limit: number) {
 const toSegment = (segment: number | Uint8Array) =>
   typeof segment === 'number' ? segment : decodeStart(segment, MAX_NAME);
 
-interface DataUri {
-  /** `type/subtype`, in lower case. */
-  mediaType: string;
-  /** Decodes the content, in blocks. */
-  bytes(): Generator<Buffer, void, void>;
-}
-
 /** Characters; longer than the header of any real data URI. */
 const MAX_HEADER_LENGTH = 4000;
 /** The optional media type, and the parameters. */
@@ -173,7 +170,7 @@ const BASE64 = /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/;
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
 /** Parses a JSON string token. Returns undefined if it is no data URI with base64, 'invalid' if that cannot be decoded. */
-function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
+function parseDataUri(token: Uint8Array) {
   if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
   // JSON often escapes slashes, and base64 may contain line breaks.
   const text = token.includes(BACKSLASH) ? decodeStringBytes(token) : token.subarray(1, -1);
@@ -182,10 +179,10 @@ function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (header === undefined) return undefined;
   const data = text.subarray(header.length);
   const bytes = decodeBase64(data) ?? decodeBase64(data.filter((byte) => !isSpace(byte)));
-  return bytes ? { mediaType: mediaType.toLowerCase(), bytes } : 'invalid';
+  return bytes ? { mediaType: mediaType.toLowerCase(), bytes } : ('invalid' as const);
 }
 
-function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
+function decodeBase64(data: Uint8Array): EmbeddedDocument['bytes'] | undefined {
   let isPadded = false;
   for (const piece of piecesOf(data)) {
     if (isPadded || !BASE64.test(piece)) return undefined;
