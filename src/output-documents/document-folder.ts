@@ -13,7 +13,7 @@ import { decodeStart, decodeStringBytes, replaceValues } from '../text/json/memb
 import { BACKSLASH, JsonScanner } from '../text/json/scanner.js';
 import { pluralize } from '../text/quantity.js';
 import { latin1 } from '../text/utf8.js';
-import { createFileNames, type FolderFlag, openSaveFolder } from './save-folder.js';
+import { createUniqueNames, documentName, type FolderFlag, nameRun, openSaveFolder } from './save-folder.js';
 
 export type DocumentFolder = Awaited<ReturnType<typeof openDocumentFolder>>;
 
@@ -33,9 +33,9 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
     const output = outputOf(run);
     const { documents, omitted, invalid } = findDocuments(output, limit);
     const parent = folderOf(name);
-    const names = createFileNames();
+    const unique = createUniqueNames();
     const files = documents.map((document) => {
-      const path = join(parent, names.forDocument(document.jsonPath, document.mediaType));
+      const path = join(parent, unique(...documentName(document.jsonPath, document.mediaType)));
       return { ...document, path, value: path };
     });
     const label = name === '' ? '' : `run ${id}: `;
@@ -80,7 +80,7 @@ export async function openDocumentFolder({ folder, force }: Omit<FolderFlag, 'fl
       const [id = ''] = ids;
       const same = folderOf(ids.length === 1 ? nameOf(id) : '');
       const isBlocked = ids.some((blocked) => conflicts.includes(blocked));
-      const target = isBlocked ? join(same, createFileNames().forRun(id)) : same;
+      const target = isBlocked ? join(same, nameRun(id)) : same;
       return [flag, target, ...(force ? ['--force'] : [])];
     },
 

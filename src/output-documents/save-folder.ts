@@ -129,11 +129,11 @@ const HARMLESS = (
   ' xls xlsx xml xps yaml zip'
 ).split(' ');
 
-/** Returns what gives names in one folder: safe characters only, and unique regardless of case. */
-export function createFileNames() {
+/** Returns what makes names unique in one folder, regardless of case. */
+export function createUniqueNames() {
   /** By name that is taken, the next copy to try: many equal names would each try all earlier copies. */
   const nextCopy = new Map<string, number>();
-  const take = (stem: string, extension: string): string => {
+  return (stem: string, extension = ''): string => {
     const key = `${stem}${extension}`.toLowerCase();
     for (let copy = nextCopy.get(key) ?? 1; ; copy++) {
       const name = `${stem}${copy === 1 ? '' : `-${copy}`}${extension}`;
@@ -142,20 +142,19 @@ export function createFileNames() {
       return name;
     }
   };
-  return {
-    /** Returns a file name made from the path of a document in the output, such as `pages-0-image.png`. */
-    forDocument(jsonPath: JsonPath, mediaType: string): string {
-      const usual = extensionOf(mediaType) ?? '';
-      const extension = HARMLESS.includes(usual) ? `.${usual}` : '.bin';
-      const name = toSafeName(jsonPath.join('-'));
-      const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
-      return take(stem || 'document', extension);
-    },
-
-    /** Returns the name of the folder or file of a run. */
-    forRun: (id: string): string => take(toSafeName(id) || 'run', ''),
-  };
 }
+
+/** Returns the stem and the extension of a file, made from the path of a document in the output: `pages-0-image` and `.png`. */
+export function documentName(jsonPath: JsonPath, mediaType: string): [stem: string, extension: string] {
+  const usual = extensionOf(mediaType) ?? '';
+  const extension = HARMLESS.includes(usual) ? `.${usual}` : '.bin';
+  const name = toSafeName(jsonPath.join('-'));
+  const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
+  return [stem || 'document', extension];
+}
+
+/** Returns the name of the folder or file of a run. */
+export const nameRun = (id: string) => toSafeName(id) || 'run';
 
 /** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */
 export function toSafeName(text: string): string {

@@ -3,7 +3,7 @@ import { findSources } from '../../config/profile.js';
 import { resolveWaitSettings } from '../../config/resolve-setting.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { createFileNames } from '../../output-documents/save-folder.js';
+import { createUniqueNames, nameRun } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
 import { toArgs } from '../../text/shell-quote.js';
@@ -43,9 +43,9 @@ async function planWatch(
   });
   const { ids, severalRuns } = runs;
   const { documents, outputs } = folders;
-  const { forRun } = createFileNames();
+  const unique = createUniqueNames();
   // Runs end in any order; each gets the same folder and file whenever the command is repeated.
-  const names = new Map(ids.map((id) => [id, forRun(id)]));
+  const names = new Map(ids.map((id) => [id, unique(nameRun(id))]));
   const nameOf = (id: string) => names.get(id) ?? '';
   const folderOf = severalRuns ? nameOf : undefined;
   const savedFlags = (some: readonly string[]) => [
