@@ -4,13 +4,11 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { readHiddenLine } from '../platform/hidden-line.js';
 import { errorCode } from '../platform/system-error.js';
-import type { ClientCertificate, TlsSettings } from '../service/connect.js';
+import type { ClientCertificate } from '../service/connect.js';
 import { type NamedBytes, readSettingFile, type ServiceSources } from './resolve-setting.js';
 
 /** Reads the files; asks on a terminal for the passphrase of an encrypted key. Throws UsageError. */
-export async function readTlsFiles(
-  sources: ServiceSources,
-): Promise<Pick<TlsSettings, 'ca' | 'clientCertificate'>> {
+export async function readTlsFiles(sources: ServiceSources) {
   const ca = await readSettingFile('caFile', sources);
   if (ca) findCertificates(ca);
   const cert = await readSettingFile('certFile', sources);
