@@ -13,7 +13,7 @@ import { errorCode, OutputError, throwAsUsageError, throwUnlessCode } from '../p
 import { formatJson } from '../text/json/format-json.js';
 import type { JsonPath } from '../text/json/json-file.js';
 
-export interface FileToSave {
+interface FileToSave {
   /** In the folder: relative to the working folder, as messages and outputs show it. */
   path: string;
   /** Yields the same bytes each time. */

@@ -1,6 +1,6 @@
 /** Groups the reasons why runs did not succeed: messages that differ only in paths and numbers are one reason. */
 
-export interface Reason {
+interface Reason {
   /** The outcome of the run, in a word or two. */
   outcome: string;
   /** The step that failed; empty if none did. */

@@ -35,7 +35,7 @@ import {
   parseNumber,
 } from '../shared/output-flags.js';
 
-export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
+interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
   limit?: string;
   status?: string;
   workflow?: string;

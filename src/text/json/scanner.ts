@@ -14,7 +14,7 @@ export class JsonSyntaxError extends Error {
 }
 
 /** Punctuation stands for itself; `key` is a string before a colon. */
-export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | 'number' | 'literal';
+type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | 'number' | 'literal';
 
 /** What may come next. */
 enum Next {
