@@ -9,7 +9,7 @@ import type { WrittenTable } from '../table/table.js';
 import { listFirst } from '../text/quantity.js';
 import { rowLabel } from '../text/row-label.js';
 import { createPagedArray } from './log/compact-lists.js';
-import { type Header, isRowEvent, type ReadEvent, type RowEvent, type RowRanges } from './log/events.js';
+import { type Header, isRowEvent, type ReadEvent, type RowEvent } from './log/events.js';
 import type { Owner } from './log/lock.js';
 import { readEvents, withFileName } from './log/log-file.js';
 import { FoundRows, isInRanges, matchRows } from './log/match-rows.js';
@@ -36,8 +36,7 @@ export type JoinedFiles = Awaited<ReturnType<typeof joinFiles>> & {
 
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
-  header?: Header;
-  /** Which rows are which; of those that name files, by what their table had. */
+  /** Its header, and which rows are which; of those that name files, by what their table had. */
   recorded: RecordedRows;
   /** How many rows of the table it has. */
   rows: number;
@@ -45,8 +44,6 @@ interface FileFacts extends ResultsFile {
   copies: string[];
   /** The process that has it open, or died. */
   openedBy?: Owner | undefined;
-  /** The rows that the last command found. */
-  present?: RowRanges;
   /** How many rows the table had last, if that is known. */
   total?: number | undefined;
   /** How the last command left the table, if it has said so; of a shard, the last one that has. */
@@ -72,13 +69,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       facts.recorded.apply(
         event.event === 'recorded' ? { ...event, key: event.written ?? event.key } : event,
       );
-      // A command with --once that created no run may be followed by one with another workflow.
-      if (event.event === 'batch') facts.header = event;
       if (event.event === 'present') {
         facts.copies = [];
-        facts.present = event.rows;
         // Until the command has ended. Of several shards, each has its rows alone.
-        if (facts.header?.shard === '1/1') {
+        if (facts.recorded.header?.shard === '1/1') {
           facts.total = event.rows.reduce((sum, [first, last]) => sum + last - first + 1, 0);
           facts.end = undefined;
         }
@@ -103,13 +97,14 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     };
     const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
     facts.openedBy = await withFileName('', name, reading);
-    if (!facts.header) throw new UsageError(`${name}: has no batch`);
-    if (isOfAnother(facts, read[0])) mixed.push(name);
+    const { header } = facts.recorded;
+    if (!header) throw new UsageError(`${name}: has no batch`);
+    if (isOfAnother(header, read[0]?.recorded.header ?? header)) mixed.push(name);
   }
   const fileOf = owners.get;
   rows.setFound((row) => {
-    const present = fileOf(row)?.present;
-    return present === undefined || isInRanges(row, present);
+    const { present } = fileOf(row)?.recorded ?? {};
+    return !present || isInRanges(row, present.rows);
   });
   for (const [row, owner] of owners.entries()) if (!rows.isGone(row)) owner.rows++;
   const totals = read.flatMap(({ total }) => total ?? []);
@@ -138,7 +133,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** The processes that have files open, or died. */
     openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
     /** The first line of the first file. */
-    header: read[0]?.header,
+    header: read[0]?.recorded.header,
     /** The code of the error that ended the reading of the table, if one did. */
     stoppedBy: lastEnd?.event === 'stopped' ? lastEnd.code : undefined,
     /** Whether no row was left but by --limit. */
@@ -170,11 +165,11 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
  */
 export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promise<JoinedFiles> {
   const { rows, files } = joined;
-  const count = shardCountOf(files[0]);
+  const count = shardCountOf(files);
   /** By the remainder of the positions of their rows: there may be more shards than memory has room for. */
   const shards = new Map(
-    files.map(({ header, recorded }) => [
-      Number.parseInt(header?.shard ?? '1', 10) - 1,
+    files.map(({ recorded }) => [
+      Number.parseInt(recorded.header?.shard ?? '1', 10) - 1,
       { recorded, found: new FoundRows() },
     ]),
   );
@@ -276,7 +271,7 @@ export function openOutcomes({ rows, lines, fileOf, held }: JoinedFiles, isKept 
       const reader = readers.get(file) ?? openLines(file);
       readers.set(file, reader);
       const record = lines.read(row, reader, isKept);
-      return toOutcome(row, state, record, file.header?.workflow);
+      return toOutcome(row, state, record, file.recorded.header?.workflow);
     },
 
     close(): void {
@@ -293,18 +288,18 @@ export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
 }
 
 /** Returns whether a file is not of the same batch as the first one; the files of several shards have different ids. */
-function isOfAnother({ header }: FileFacts, { header: first }: Partial<FileFacts> = {}): boolean {
-  if (!header || !first) return false;
+function isOfAnother(header: Header, first: Header): boolean {
   const keyOf = ({ workflow, baseUrl, shard }: Header) => [workflow, baseUrl, shard.split('/')[1]].join(' ');
   const isSameShard = header.shard === first.shard;
   return keyOf(header) !== keyOf(first) || (isSameShard && header.rowSalt !== first.rowSalt);
 }
 
-const shardCountOf = ({ header }: Partial<FileFacts> = {}) => Number(header?.shard.split('/')[1] ?? 1);
+const shardCountOf = ([first]: readonly FileFacts[]) =>
+  Number(first?.recorded.header?.shard.split('/')[1] ?? 1);
 
 /** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
 function findMissingRows(files: readonly FileFacts[], total = 0) {
-  const shardCount = shardCountOf(files[0]);
+  const shardCount = shardCountOf(files);
   const problems: string[] = [];
   const absent: string[] = [];
   let missing = 0;
@@ -315,7 +310,7 @@ function findMissingRows(files: readonly FileFacts[], total = 0) {
   };
   for (let index = 1; index <= Math.min(shardCount, total); index++) {
     const shard = `${index}/${shardCount}`;
-    const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
+    const file = files.find(({ recorded }) => recorded.header?.shard === shard);
     const rows = Math.floor((total - index) / shardCount) + 1 - (file?.copies.length ?? 0);
     if (!file) add(rows, `no file of shard ${shard}; name those of all shards`, absent);
     else if (file.end?.event === 'table') add(rows - file.rows, `they should be in ${file.name}`, problems);

@@ -73,7 +73,7 @@ export async function recordTable(tools: BatchTools, digestFile: DigestFile) {
 async function readTable({ plan, log, session }: BatchTools, digestFile: DigestFile) {
   const { table, shard } = plan;
   const { context, interruption } = session;
-  const { salt, table: recordedDigest } = log.recorded;
+  const { salt, present } = log.recorded;
   const hmac = shard.count > 1 ? createHmac('sha256', salt) : undefined;
   let tableRows = 0;
   const onRow = (row: Row) => {
@@ -100,7 +100,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   await identify();
   const digest = hmac?.digest('hex').slice(0, 32);
   // A file is of one shard: a command that has no digest has recorded none.
-  if ((recordedDigest ?? digest) !== digest)
+  if ((present?.table ?? digest) !== digest)
     throw new BatchFileError(
       'the table has changed; with --shard it must stay as it was, or use another --results file',
     );

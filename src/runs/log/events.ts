@@ -100,7 +100,7 @@ const FILE_EVENTS = {
   },
   /**
    * The rows that a command has found, all of which are recorded, and those that are not there and do not count as gone yet;
-   * `table` is the digest of all shards, if there are several.
+   * `table` is the digest of all shards, if there are several; `places` tells what a place is, such as `path`.
    */
   present: {
     rows: isListOfRanges,
@@ -141,6 +141,7 @@ type FileEvent = EventOf<typeof FILE_EVENTS>;
 export type Event = RowEvent | FileEvent;
 export type RecordedError = Valid<typeof ERROR>;
 export type Header = Valid<typeof FILE_EVENTS.batch>;
+export type Presence = Valid<typeof FILE_EVENTS.present>;
 /** Rows in order, both ends of each range included. */
 export type RowRanges = readonly (readonly [first: number, last: number])[];
 

@@ -16,25 +16,18 @@ import { createLog, type Log, type RowObserver } from './log.js';
 import { assertRegular, type OwnedFileOptions, openOwnedFile } from './owned-file.js';
 import { haveNoRuns } from './reduce.js';
 
-/** A log in a file, and its first line; undefined in a new file. */
-export interface LogFile {
-  log: Log;
-  header: Header | undefined;
-}
-
 /** Locks the file and reads it. Throws JournalInUseError, UsageError. */
-export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObserver): Promise<LogFile> {
+export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObserver): Promise<Log> {
   const { name, clock } = options;
   const file = await openOwnedFile(options);
   try {
-    let header: Header | undefined;
     const log = createLog(clock, file, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
-      if (event.event === 'batch') header = event;
-      else if (!header) throw new BatchFileError(`${name}: has rows before its "batch" line`);
+      if (event.event !== 'batch' && !log.recorded.header)
+        throw new BatchFileError(`${name}: has rows before its "batch" line`);
       log.apply(event, event.time);
     });
-    return { log, header };
+    return log;
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
@@ -101,8 +94,9 @@ export async function openResultsFile(
 ): Promise<Log> {
   const { name, path } = options;
   const opening = assertResultsFile(path, name).then(() => openLogFile(options));
-  const { log, header: recorded } = await withFileName('--results', name, opening);
+  const log = await withFileName('--results', name, opening);
   try {
+    const { header: recorded } = log.recorded;
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
     const isOpen = haveNoRuns(log.rows.counts());

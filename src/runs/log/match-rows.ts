@@ -4,8 +4,8 @@
  */
 import type { RowIdentity } from '../../table/row.js';
 import { createDigestIndex, createDigestList, type DigestIndex, type DigestList } from './compact-lists.js';
-import type { RowRanges } from './events.js';
-import type { Presence, RecordedRows } from './recorded-rows.js';
+import type { Presence, RowRanges } from './events.js';
+import type { RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';
 
 /** The rows as they are now, by their positions from 0. */

@@ -47,11 +47,11 @@ export async function openOnceFile(options: OwnedFileOptions) {
     record = reduce(record, event, time);
   };
   const opening = assertOnceFile(options).then(() => openLogFile({ ...options, mustExist: true }, onEvent));
-  const { log, header } = await withFileName('--once', options.name, opening);
+  const log = await withFileName('--once', options.name, opening);
   return {
     log,
     /** The first line. */
-    header: header as Header,
+    header: log.recorded.header as Header,
     record: () => record,
     /** Writes what is pending, and releases the lock. Throws OutputError. */
     close: log.close,

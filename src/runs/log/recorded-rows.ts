@@ -1,15 +1,6 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
 import { createDigestList } from './compact-lists.js';
-import { type Event, isRowEvent, type RowRanges } from './events.js';
-
-/** The rows of a command that recorded them all. */
-export interface Presence {
-  rows: RowRanges;
-  /** Those that are not there, and do not count as gone yet. */
-  undecided?: RowRanges | undefined;
-  /** What a place is: see the event `present`. */
-  places?: string | undefined;
-}
+import { type Event, type Header, isRowEvent, type Presence } from './events.js';
 
 export type RecordedRows = ReturnType<typeof createRecordedRows>;
 
@@ -17,29 +8,37 @@ export type RecordedRows = ReturnType<typeof createRecordedRows>;
 export function createRecordedRows() {
   /** By row, the hash of its label: the texts would take several times the memory. */
   const labels: number[] = [];
-  /** What becomes of the last three members if this command is completed. */
-  let present: Presence | undefined;
+  /** With `present`, what becomes of the last three members if this command is completed. */
   const moved: number[] = [];
   let copies = new Map<string, number>();
 
   const recorded = {
-    /** The key of the digests. */
-    salt: new Uint8Array() as Uint8Array,
-    /** The same as a UUID, by which the history knows the batch. */
-    batch: '',
+    /** Undefined in a new file; `run --once` may replace it. */
+    header: undefined as Header | undefined,
+    /** The rows that the last command found. */
+    present: undefined as Presence | undefined,
     /** By row, as the event `recorded` has them. */
     keys: createDigestList(),
     written: createDigestList(),
     /** Where each row was when it was recorded last. */
     places: createDigestList(),
-    /** The digest of the table, hexadecimal, when its rows were recorded last. */
-    table: undefined as string | undefined,
     /** The largest number that a row has. */
     lastRow: 0,
     /** The rows that the last completed command found, where they were then, and the rows of copies by their places. */
     completed: undefined as Presence | undefined,
     placesAtCompleted: createDigestList(),
     copiesAtCompleted: new Map() as ReadonlyMap<string, number>,
+
+    /** The key of the digests. */
+    get salt(): Uint8Array {
+      return Buffer.from(recorded.header?.rowSalt ?? '', 'hex');
+    },
+
+    /** The same as a UUID, by which the history knows the batch. */
+    get batch(): string {
+      const { rowSalt = '' } = recorded.header ?? {};
+      return rowSalt.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    },
 
     /** Returns whether a row is known by this label, or by none. */
     hasLabel: (row: number, label: string) => (labels[row] ?? hashOf(label)) === hashOf(label),
@@ -52,12 +51,9 @@ export function createRecordedRows() {
         if (label !== undefined) labels[row] = hashOf(label);
       }
       switch (event.event) {
-        case 'batch': {
-          const { rowSalt = '' } = event;
-          recorded.salt = Buffer.from(rowSalt, 'hex');
-          recorded.batch = rowSalt.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+        case 'batch':
+          recorded.header = event;
           return;
-        }
         case 'recorded': {
           const { row, key, written, place } = event;
           recorded.keys.set(row, key);
@@ -71,13 +67,12 @@ export function createRecordedRows() {
           copies.set(event.place, event.of);
           return;
         case 'present':
-          present = event;
-          recorded.table = event.table;
+          recorded.present = event;
           // Those of a command that did not come to its end count no longer.
           copies = new Map();
           return;
         case 'completed':
-          recorded.completed = present ?? recorded.completed;
+          recorded.completed = recorded.present ?? recorded.completed;
           for (const row of moved.splice(0))
             recorded.placesAtCompleted.set(row, recorded.places.get(row) ?? '');
           recorded.copiesAtCompleted = copies;
