@@ -36,58 +36,8 @@ export function haveNoRuns(counts: Iterable<readonly [state: RowState, count: nu
   return [...counts].every(([state, count]) => count === 0 || hasNoRun(state));
 }
 
-/** How a row stands, and how it stood: a `Known` is what is known of it at a time. */
-export interface Standing<Known> {
-  now: Known;
-  /** What an attempt without a run restores. */
-  before?: Known | undefined;
-  /** The run that did not succeed before all attempts that are unknown: what is so if none of them has created a run. */
-  settled?: Known | undefined;
-}
-
-/** Returns what an event makes of a row. `become` tells what is known of it in a new state. */
-export function transition<Known extends { state: RowState }>(
-  standing: Standing<Known>,
-  event: RowEvent,
-  become: (state: RowState) => Known,
-): Standing<Known> {
-  const { now, before, settled } = standing;
-  const { state } = now;
-  switch (event.event) {
-    case 'recorded':
-      return event.held === undefined ? standing : { now: become('held') };
-    case 'released':
-      return state === 'held' || state === 'rejected' ? { now: become('waiting') } : standing;
-    case 'uncreated':
-      return state === 'unknown' ? { now: settled ?? become('waiting') } : standing;
-    case 'intent':
-      // An attempt that creates nothing restores the state of a row that is sent again only with a flag.
-      if (state === 'unknown') return { now, before: now, settled };
-      if (ROW_STATES[state] !== 'retry-failed') return { now: become('waiting') };
-      return { now, before: now, settled: hasNoRun(state) ? undefined : now };
-    case 'sent':
-    case 'unknown':
-      return { now: become('unknown'), before, settled };
-    case 'accepted':
-      return { now: become('running') };
-    case 'refused': {
-      const refusal = stateOfError({ code: event.code });
-      // A signal or the end of the batch may have kept a row from being sent, which is no failure of its own.
-      return {
-        now: before ?? become(refusal in ROW_STATES ? (refusal as RowState) : 'waiting'),
-        before,
-        settled,
-      };
-    }
-    case 'lost':
-      return { now: become('lost') };
-    case 'ended':
-      return { now: become(endOf(event.run) ?? 'failed') };
-  }
-}
-
 /** What is known of a row at a time. */
-interface KnownOfRow {
+export interface KnownOfRow {
   state: RowState;
   /** The digests of the inputs that were sent last, in the file of `run --once`. */
   digests?: Readonly<Record<string, string>> | undefined;
@@ -98,6 +48,63 @@ interface KnownOfRow {
   sentAt?: number | undefined;
   acceptedAt?: number | undefined;
   endedAt?: number | undefined;
+}
+
+/** How a row stands, and how it stood: a `Known` is what is known of it at a time. */
+export interface Standing<Known> {
+  now: Known;
+  /** What an attempt without a run restores. */
+  before?: Known | undefined;
+  /** The run that did not succeed before all attempts that are unknown: what is so if none of them has created a run. */
+  settled?: Known | undefined;
+}
+
+/** Returns what an event at `time` (ms since 1970) makes of a row. `keep` returns what is kept of what is known from then on. */
+export function transition<Known extends KnownOfRow>(
+  standing: Standing<Known>,
+  event: RowEvent,
+  keep: (known: KnownOfRow) => Known,
+  time?: number,
+): Standing<Known> {
+  const { now, before, settled } = standing;
+  const { state, digests, sentAt, error } = now;
+  switch (event.event) {
+    case 'recorded':
+      if (event.held === undefined) return standing;
+      return { now: keep({ state: 'held', error: { code: 'usage', reason: event.held } }) };
+    case 'released':
+      return state === 'held' || state === 'rejected' ? { now: keep({ state: 'waiting' }) } : standing;
+    case 'uncreated':
+      return state === 'unknown' ? { now: settled ?? keep({ state: 'waiting' }) } : standing;
+    case 'intent':
+      // An attempt that creates nothing restores the state of a row that is sent again only with a flag.
+      if (state === 'unknown') return { now, before: now, settled };
+      if (ROW_STATES[state] !== 'retry-failed') return { now: keep({ state: 'waiting' }) };
+      return { now, before: now, settled: hasNoRun(state) ? undefined : now };
+    case 'sent': {
+      const earlier = state === 'unknown' ? error : undefined;
+      const sent = keep({ state: 'unknown', digests: event.inputs, sentAt: time, error: earlier });
+      return { now: sent, before, settled };
+    }
+    case 'unknown':
+      return { now: keep({ state: 'unknown', digests, sentAt, error: event }), before, settled };
+    case 'accepted':
+      return { now: keep({ state: 'running', digests, sentAt, id: event.id, acceptedAt: time }) };
+    case 'refused': {
+      const refusal = stateOfError({ code: event.code });
+      // A signal or the end of the batch may have kept a row from being sent, which is no failure of its own.
+      const known: KnownOfRow =
+        refusal in ROW_STATES ? { state: refusal as RowState, error: event } : { state: 'waiting' };
+      return { now: before ?? keep(known), before, settled };
+    }
+    case 'lost':
+      return { now: keep({ ...now, state: 'lost' }) };
+    case 'ended': {
+      const { run, late } = event;
+      const ended = { run, endedAt: late ? undefined : time, error: undefined };
+      return { now: keep({ ...now, ...ended, state: endOf(run) ?? 'failed' }) };
+    }
+  }
 }
 
 /** A row: how it stands, and what it is called. */
@@ -112,39 +119,10 @@ export const NEW_ROW: RowRecord = { now: { state: 'waiting' } };
 /** Returns what is known of a row after an event at `time` (ms since 1970). */
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
   return {
-    ...transition(record, event, (state) => becomeKnown(state, record.now, event, time)),
+    ...transition(record, event, (known) => known, time),
     label: event.label ?? record.label,
     inputs: (event.event === 'intent' ? event.inputs : undefined) ?? record.inputs,
   };
-}
-
-/** Returns what is known of a row that an event brings to a new state. */
-export function becomeKnown(state: RowState, now: KnownOfRow, event: RowEvent, time?: number): KnownOfRow {
-  const { digests, sentAt, error } = now;
-  switch (event.event) {
-    case 'recorded':
-      return { state, error: { code: 'usage', reason: event.held ?? '' } };
-    case 'sent':
-      return {
-        state,
-        digests: event.inputs,
-        sentAt: time,
-        error: now.state === 'unknown' ? error : undefined,
-      };
-    case 'unknown':
-      return { state, digests, sentAt, error: event };
-    case 'accepted':
-      return { state, digests, sentAt, id: event.id, acceptedAt: time };
-    case 'refused':
-      // What kept a row from being sent says nothing about it.
-      return { state, error: state === 'waiting' ? undefined : event };
-    case 'lost':
-      return { ...now, state };
-    case 'ended':
-      return { ...now, state, run: event.run, endedAt: event.late ? undefined : time, error: undefined };
-    default:
-      return { state };
-  }
 }
 
 export const NO_RESPONSE = 'the request was sent, and no response is recorded';

@@ -6,9 +6,9 @@ import { ROW_LABEL, withoutLabel } from '../../text/row-label.js';
 import { createPagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {
-  becomeKnown,
   errorOf,
   hasNoRun,
+  type KnownOfRow,
   NEW_ROW,
   NO_RESPONSE,
   ROW_STATES,
@@ -129,7 +129,7 @@ export function createRowStates() {
       const [, line] = ROW_LABEL.exec(label ?? '') ?? [];
       if (line !== undefined) lines.set(row, Number(line));
       const standing = standingOf(row);
-      const next = transition(standing, event, (become) => knownAfter(become, standing.now, event));
+      const next = transition(standing, event, (next) => knownAfter(next, standing.now, event));
       if (next === standing) return;
       if (event.event === 'accepted') ids.set(row, event.id);
       setStanding(row, next);
@@ -192,16 +192,17 @@ export function createRowStates() {
     return standings.get(row) ?? NEW_ROW;
   }
 
-  /** Returns what is known of a row that an event has brought to a state. */
-  function knownAfter(rowState: RowState, before: Known, event: RowEvent): Known {
+  /** Returns what is kept of what is known of a row after an event. */
+  function knownAfter(next: KnownOfRow, before: Known, event: RowEvent): Known {
     const { row } = event;
+    const { state: rowState } = next;
     // A row that is unknown and sent again keeps its reason meanwhile.
     if (event.event === 'sent') return before.state === 'unknown' ? before : noResponse;
     if (event.event === 'ended' && ROW_STATES[rowState] !== 'skip') {
       const { run } = event;
       return know(rowState, { reason: failureMessage(run) }, row, run.error?.step);
     }
-    const error = errorOf(becomeKnown(rowState, { state: before.state }, event));
+    const error = errorOf(next);
     return error ? know(rowState, error, row) : { state: rowState };
   }
 
