@@ -16,6 +16,7 @@ import { describeTexts, type Item, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, isFolder, type NamedFile, resolvePath, statOf } from '../../platform/files.js';
+import { beginsAsLog } from '../../runs/log/log-file.js';
 import type { Row } from '../../table/row.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { comparableId } from '../../text/url.js';
@@ -25,7 +26,7 @@ import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { sessionSteps } from '../shared/session-steps.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
-import { beginsAsLog, chooseResults, type ResultsPlace } from './results-place.js';
+import { chooseResults, type ResultsPlace } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
 export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags, TableFlags, DocumentFlags {

@@ -6,14 +6,8 @@ import { commonFolder } from '../../output-documents/row-files.js';
 import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isFile, resolvePath, shownPath } from '../../platform/files.js';
-import { mayBeLog, type ReadEvent } from '../../runs/log/events.js';
-import {
-  type BatchTarget,
-  differencesOf,
-  readEvents,
-  readStart,
-  withFileName,
-} from '../../runs/log/log-file.js';
+import type { ReadEvent } from '../../runs/log/events.js';
+import { type BatchTarget, differencesOf, readEvents, withFileName } from '../../runs/log/log-file.js';
 import { isInCi } from '../../view/presentation.js';
 
 /** A results file. */
@@ -101,10 +95,4 @@ async function findOther(files: readonly string[], suffix: string): Promise<stri
     }
   }
   return undefined;
-}
-
-/** Returns whether a file may be a results file: what wfr has written is no row, although a pattern matches it. */
-export async function beginsAsLog(path: string): Promise<boolean> {
-  const start = await readStart(path).catch(() => Buffer.alloc(0));
-  return start.length > 0 && mayBeLog(start);
 }

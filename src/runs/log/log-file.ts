@@ -50,6 +50,12 @@ export async function readStart(path: string, length = 16): Promise<Buffer> {
   return buffer(createReadStream(path, { end: length - 1 }));
 }
 
+/** Returns whether a file may be a results file: what wfr has written is no row, although a pattern matches it. */
+export async function beginsAsLog(path: string): Promise<boolean> {
+  const start = await readStart(path).catch(() => Buffer.alloc(0));
+  return start.length > 0 && mayBeLog(start);
+}
+
 /** Throws BatchFileError if a file exists that is not a results file. */
 async function assertResultsFile(path: string, name: string): Promise<void> {
   const start = await readStart(path).catch((error) => {
