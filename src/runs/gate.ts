@@ -27,14 +27,6 @@ const MAX_REJECTED = 11;
 /** Why no request is sent now: the service refuses connections, or answers with 429 or 503. */
 export type WaitCause = NetworkError | HttpError;
 
-/** The wait for the next request. */
-export interface ServiceWait {
-  /** The status of a service that is too busy; undefined if it cannot be reached. */
-  status: number | undefined;
-  /** When the next request is sent (ms, monotonic). */
-  until: number;
-}
-
 export interface GateOptions {
   /** Requests a second; Infinity for no limit. */
   rate: number;
@@ -97,8 +89,10 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
       return stopReason;
     },
 
-    /** What requests wait for; undefined while they need not. */
-    get wait(): ServiceWait | undefined {
+    /**
+     * Until when requests wait (ms, monotonic), with the status of a service that is too busy; undefined while they need not.
+     */
+    get wait() {
       const next = waitCause || busy ? until : readAgain;
       return next === undefined ? undefined : { status: busy?.status, until: next };
     },

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
+import type { Item } from '../../inputs/item.js';
 import { statOf } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
@@ -95,7 +96,7 @@ export type BatchTarget = Pick<Header, 'workflow' | 'baseUrl' | 'shard'>;
 export async function openResultsFile(
   options: OwnedFileOptions,
   target: BatchTarget,
-  inputs: readonly CommonInput[],
+  inputs: readonly WrittenInput[],
   releasesRejected: boolean,
 ): Promise<Log> {
   const { name, path } = options;
@@ -150,16 +151,12 @@ export function otherInputs(before: Digests = {}, now: Digests = {}): string[] {
 
 type Digests = Readonly<Record<string, string>>;
 
-/** An input as the user wrote it. */
-interface CommonInput {
-  name: string;
-  raw: string;
-}
+type WrittenInput = Pick<Item, 'name' | 'raw'>;
 
 /** Returns the first line of the file of a batch; `rowSalt` is the key of all digests in it. */
 export function createHeader(
   target: BatchTarget,
-  inputs: readonly CommonInput[],
+  inputs: readonly WrittenInput[],
   rowSalt = randomBytes(16).toString('hex'),
 ) {
   const salt = Buffer.from(rowSalt, 'hex');
