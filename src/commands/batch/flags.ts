@@ -45,17 +45,7 @@ Examples (invoice is a configured name):
       .optionsGroup('Sending:')
       .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
       .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
-    addFlags(
-      command,
-      'trigger',
-      'wait',
-      'saveOutputs',
-      'saveDocuments',
-      'report',
-      'errorData',
-      'service',
-      'messages',
-    );
+    addFlags(command, 'trigger', 'wait', 'saveOutputs', 'saveDocuments', 'report', 'errorData', 'service');
   },
   load: () => import('./batch.js'),
 };

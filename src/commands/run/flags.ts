@@ -46,7 +46,7 @@ Examples (invoice is a configured name):
       .option('--adopt <id>', 'the run found for an unknown outcome')
       .option('--resend-unknown', 'send again although the outcome is unknown')
       .option('--retry-failed', 'trigger a FAILED or lost run again');
-    addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages');
+    addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service');
   },
   load: () => import('./run.js'),
 };

@@ -74,13 +74,13 @@ const HEADINGS: Partial<Record<string, string>> = {
   profile: 'Service:',
   service: 'Service:',
   wait: 'Waiting:',
-  messages: 'Messages (stderr):',
 };
 
 /** The flags that several commands share, of which those without a heading of their own are about output. */
 const SHARED_FLAGS = {
   profile: () => [common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)')],
-  service: (): Option[] => [...SHARED_FLAGS.profile(), ...serviceSettings()],
+  /** Of commands that send requests. */
+  service: (): Option[] => [...SHARED_FLAGS.profile(), ...serviceSettings(), ...SHARED_FLAGS.messages()],
   trigger: () => [
     workflowIdField(),
     rare('--no-check-parameters', 'send inputs that differ from declared parameters'),
@@ -118,11 +118,12 @@ const SHARED_FLAGS = {
   ],
   /** Of a command whose stdout is the same with it. */
   errorData: () => [new Option('--json', 'print an error as JSON on stderr')],
-  messages: () => [
-    new Option('-q, --quiet', 'print only ids, warnings, errors and summaries'),
-    new Option('-v, --verbose', 'also print requests, retries and timings'),
-    new Option('--color <when>', 'color messages and JSON: auto, always or never'),
-  ],
+  messages: () =>
+    [
+      new Option('-q, --quiet', 'print only ids, warnings, errors and summaries'),
+      new Option('-v, --verbose', 'also print requests, retries and timings'),
+      new Option('--color <when>', 'color messages and JSON: auto, always or never'),
+    ].map((flag) => flag.helpGroup('Messages (stderr):')),
 } as const;
 
 /** Adds flags that several commands share. */
@@ -138,7 +139,7 @@ export function addSettingFlags(command: Command, change = (flag: Option) => fla
 
 /** Adds the same flags before the command's name, where they are accepted but not listed. */
 export function addHiddenGlobalFlags(program: Command): void {
-  addFlags(program, 'service', 'messages');
+  addFlags(program, 'service');
   for (const flag of program.options) if (flag.long !== '--version') flag.hideHelp();
 }
 

@@ -13,7 +13,7 @@ Examples:
     command
       .argument(...RUN_IDS)
       .addOption(common('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running'));
-    addFlags(command, 'output', 'get', 'service', 'messages');
+    addFlags(command, 'output', 'get', 'service');
   },
   load: () => import('./status.js'),
 };

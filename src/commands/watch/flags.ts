@@ -14,17 +14,7 @@ Examples:
   wfr watch "$id" --report junit=report.xml`,
   define(command) {
     command.argument(...RUN_IDS);
-    addFlags(
-      command,
-      'wait',
-      'output',
-      'get',
-      'saveOutputs',
-      'saveDocuments',
-      'report',
-      'service',
-      'messages',
-    );
+    addFlags(command, 'wait', 'output', 'get', 'saveOutputs', 'saveDocuments', 'report', 'service');
   },
   load: () => import('./watch.js'),
 };
