@@ -12,10 +12,10 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
-import { describeTexts, type Item, parseItems } from '../../inputs/item.js';
+import { describeTexts, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { assertDistinctFiles, isFolder, type NamedFile, resolvePath, statOf } from '../../platform/files.js';
+import { assertDistinctFiles, isFolder, resolvePath, statOf } from '../../platform/files.js';
 import { beginsAsLog } from '../../runs/log/log-file.js';
 import type { Row } from '../../table/row.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -26,7 +26,7 @@ import { namedFile, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { sessionSteps } from '../shared/session-steps.js';
 import { assertTable, openTable, type TableFlags } from './open-table.js';
-import { chooseResults, type ResultsPlace } from './results-place.js';
+import { chooseResults } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
 export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags, TableFlags, DocumentFlags {
@@ -109,7 +109,16 @@ export async function planBatch(
     const results = isRecorded
       ? await chooseResults(flags, { files, samples, workflowName: name, target }, context)
       : undefined;
-    await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
+    const readFile = (name: string, path?: string) => namedFile(name, path, context, false);
+    await assertDistinctFiles([
+      ...namedFile(`--results ${results?.name}`, results?.path, context),
+      ...reportFiles(flags, context),
+      ...readFile(`--rows ${flags.rows}`, flags.rows),
+      ...files.flatMap((path) => readFile(path, path)),
+      ...defaults.flatMap(({ raw, separator, value }) =>
+        separator.startsWith('@') ? readFile(`-i ${raw}`, value) : [],
+      ),
+    ]);
     if (declared) await checkColumns(await source.table.columns?.(), { defaults, declared }, context);
     const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
     const texts = await describeTexts(defaults, context.cwd, Boolean(declared));
@@ -193,26 +202,6 @@ export async function* shardRows(
     onRow(row);
     if (before++ % shard.count === shard.index - 1) yield row;
   }
-}
-
-/** Returns the files on the command line. */
-function namedFiles(
-  files: readonly string[],
-  defaults: readonly Item[],
-  flags: BatchFlags,
-  results: ResultsPlace | undefined,
-  context: Context,
-): NamedFile[] {
-  const file = (name: string, path?: string) => namedFile(name, path, context, false);
-  return [
-    ...namedFile(`--results ${results?.name}`, results?.path, context),
-    ...reportFiles(flags, context),
-    ...file(`--rows ${flags.rows}`, flags.rows),
-    ...files.flatMap((path) => file(path, path)),
-    ...defaults.flatMap(({ raw, separator, value }) =>
-      separator.startsWith('@') ? file(`-i ${raw}`, value) : [],
-    ),
-  ];
 }
 
 /** Returns requests per second; Infinity for 0, which means no limit. */
