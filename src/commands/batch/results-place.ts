@@ -18,11 +18,6 @@ export interface ResultsPlace {
   isDefault: boolean;
 }
 
-interface PlaceFlags {
-  results?: string;
-  rows?: string;
-}
-
 /** What the name of the file says, so that other rows have another one. */
 interface NamedRows {
   /** The files of --each, and a file in the folder of each path that the user wrote. */
@@ -36,7 +31,7 @@ interface NamedRows {
 
 /** Returns the results file; undefined for stdout. Throws UsageError where there is none by default. */
 export async function chooseResults(
-  { results, rows }: PlaceFlags,
+  { results, rows }: { results?: string; rows?: string },
   { files, samples, workflowName, target }: NamedRows,
   context: Context,
 ): Promise<ResultsPlace | undefined> {
