@@ -4,12 +4,13 @@ import { setMaxListeners } from 'node:events';
 import { InterruptedError, throwUnless, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { fileDigester } from '../../inputs/file-digests.js';
-import { factsOf } from '../../outcome/describe-error.js';
+import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { countWords, exitOfError, STATES, wordOf } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { nextAction, ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { pluralize } from '../../text/quantity.js';
+import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchProgress } from '../../view/progress/progress.js';
 import { type BatchTools, type RowResult, rowRunner } from './row.js';
@@ -183,7 +184,7 @@ export function createBatchRun(tools: BatchTools) {
 
   function rowEnded(
     { number, label }: Row,
-    { exit, id, reason, error, late }: RowResult,
+    { exit, id, run, error, late }: RowResult,
     view: BatchProgress,
   ): void {
     // How a row ended that is gone says nothing of the table.
@@ -193,6 +194,7 @@ export function createBatchRun(tools: BatchTools) {
     const state = rows.recordedState(number);
     endedNow.set(state, (endedNow.get(state) ?? 0) + 1);
     if (id !== undefined && !late) paced++;
+    const reason = error ? { message: withoutLabel(rowReason(error), label) } : run?.error;
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     if (isProblem) view.problem({ label, state, reason });
     view.rowDone({ label, state, id, reason });

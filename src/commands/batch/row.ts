@@ -5,8 +5,8 @@ import type { Exit } from '../../exit-code.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
-import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import { exitOf, exitOfError, type Failure, stateOfRun } from '../../outcome/outcome.js';
+import { factsOf } from '../../outcome/describe-error.js';
+import { exitOf, exitOfError, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import { OutputError } from '../../platform/system-error.js';
 import { createQueue } from '../../platform/until-aborted.js';
@@ -19,7 +19,6 @@ import { HttpError } from '../../service/http-error.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
 import { parseJson } from '../../text/json/json-file.js';
-import { withoutLabel } from '../../text/row-label.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
@@ -39,8 +38,9 @@ export interface BatchTools {
 export interface RowResult {
   exit: Exit;
   id?: string | undefined;
-  /** Why it did not finish; undefined if it did. */
-  reason?: Failure | undefined;
+  /** The last response for it. */
+  run?: Run | undefined;
+  /** Why there is none, or why it is watched no longer. */
   error?: Facts | undefined;
   /** Whether its run had ended before this command read it. */
   late?: boolean | undefined;
@@ -91,7 +91,7 @@ export function rowRunner(
     if (!(await gate.waitUntilReachable())) return undefined;
     return send(row).catch((error) => {
       if (error instanceof HttpError) advise(row, error.info);
-      return describeFailure(row, error);
+      return describeFailure(error);
     });
   }
 
@@ -190,8 +190,7 @@ export function rowRunner(
       history.recordStatus({ ...run, baseUrl, batch: log.recorded.batch }, { isEnd: !late });
     }
     const state = isLost ? 'lost' : stateOfRun(run, error);
-    const reason = error ? { message: rowReason(error) } : run?.error;
-    return { exit: exitOf({ state, error }), id, reason, error, late };
+    return { exit: exitOf({ state, error }), id, run, error, late };
   }
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
@@ -209,10 +208,10 @@ export function rowRunner(
 }
 
 /** Returns why a row was not triggered; undefined if its request was held back. Throws what is no outcome of a row. */
-function describeFailure({ label }: Row, thrown: unknown): RowResult | undefined {
+function describeFailure(thrown: unknown): RowResult | undefined {
   // No request of it was completed since its last record.
   if (thrown === HELD_BACK) return undefined;
   const error = factsOf(thrown);
   if (error.code === 'internal' || error.code === 'output-not-written') throw thrown;
-  return { exit: exitOfError(error), reason: { message: withoutLabel(rowReason(error), label) }, error };
+  return { exit: exitOfError(error), error };
 }
