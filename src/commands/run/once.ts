@@ -1,6 +1,6 @@
 /**
  * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
- * decides what may be sent, as for a row of a batch.
+ * decides what may be sent again, as for a row of a batch.
  */
 import { NOTHING_CREATED, OUTCOME_UNKNOWN, throwUnless, UsageError, WfrError } from '../../errors.js';
 import { digestInputs, type InputDigests } from '../../inputs/file-digests.js';
@@ -58,8 +58,10 @@ export async function triggerOnce(planned: RunPlan, once: OncePlan, session: Ses
     assertSameCommand(file, digests, plan);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
-    const action = nextAction(ONCE_ROW, file.record().now.state, once.resend);
-    if (action === 'send') return await send(file, digests, plan, session);
+    const { state } = file.record().now;
+    // Unlike a row of a batch, a rejected run is sent again without a flag.
+    const isSent = hasNoRun(state) || nextAction(ONCE_ROW, state, once.resend) === 'send';
+    if (isSent) return await send(file, digests, plan, session);
     return continueRun(file, plan, session);
   } finally {
     // If it cannot be released, the end of this process releases it.

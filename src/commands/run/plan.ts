@@ -137,7 +137,6 @@ function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context
   const resend: ResendOptions = {
     resendUnknown: resendUnknown ? 'all' : [],
     retryFailed: retryFailed ? 'all' : [],
-    resendRejected: true,
   };
   return { file: { path: resolvePath(once, context), name: once }, adopted: adopt, resend };
 }

@@ -173,20 +173,17 @@ export interface ResendOptions {
   resendUnknown: RowSelection;
   /** Failed, rejected and lost rows to send again. */
   retryFailed: RowSelection;
-  /** Whether rejected rows are sent without --retry-failed: `run --once` does it, a batch leaves them. */
-  resendRejected?: boolean;
 }
 
 /** Returns what to do with a row. */
 export function nextAction(
   row: number,
   state: RowState,
-  { resendUnknown, retryFailed, resendRejected }: ResendOptions,
+  { resendUnknown, retryFailed }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
   const again = ROW_STATES[state];
   if (again === 'send' || again === 'watch') return again;
-  const isRetried =
-    again === 'retry-failed' && (isSelected(row, retryFailed) || (resendRejected && state === 'rejected'));
+  const isRetried = again === 'retry-failed' && isSelected(row, retryFailed);
   // --send-changed releases the row before.
   return isRetried || (again === 'resend-unknown' && isSelected(row, resendUnknown)) ? 'send' : 'skip';
 }
