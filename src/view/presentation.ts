@@ -86,23 +86,18 @@ function hasTerminalProgress(env: Context['env']): boolean {
   );
 }
 
-export interface Layout {
-  style: Style;
-  jsonColors: JsonColors | undefined;
-  /** The columns that a line may have; 0 where it may have any number. */
-  width: number;
-}
+export type Layout = Awaited<ReturnType<typeof openLayout>>;
 
 /** Returns the layout of stdout; `color` is the value of --color. A pipe has colors only with --color always. */
 export async function openLayout(
   color: string | undefined,
   { stdout, env }: Pick<Context, 'stdout' | 'env'>,
-): Promise<Layout> {
+) {
   const isColored = color === 'always' || (stdout.isTerminal && hasColor(color, env, stdout));
   return {
     style: await createStyle(isColored),
     jsonColors: isColored ? JSON_COLORS : undefined,
-    // A window may be made narrower while a command runs.
+    /** The columns that a line may have; 0 where it may have any number. A window may be made narrower while a command runs. */
     get width() {
       return stdout.columns;
     },
