@@ -72,8 +72,6 @@ export function listenForSignals({ onSignal, clock }: Pick<Context, 'onSignal' |
   };
 }
 
-export type StdoutQueue = ReturnType<typeof openStdoutQueue>;
-
 /** Opens a queue for the outputs of runs that end at the same time, to a reader that may be slow. */
 export function openStdoutQueue(
   { stdout, secrets }: Pick<Context, 'stdout' | 'secrets'>,

@@ -14,23 +14,13 @@ import {
 } from '../../outcome/error-data.js';
 import { exitOf, exitOfError, type Subject } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import {
-  type Interruption,
-  listenForSignals,
-  openStdoutQueue,
-  type StdoutQueue,
-} from '../../platform/signals.js';
+import { type Interruption, listenForSignals, openStdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { printErrors } from '../../view/errors/print-error.js';
-import {
-  type Layout,
-  openLayout,
-  type Presentation,
-  type PresentationFlags,
-} from '../../view/presentation.js';
-import { openReporter, type Reporter, serviceLogger } from '../../view/reporter.js';
+import { openLayout, type Presentation, type PresentationFlags } from '../../view/presentation.js';
+import { openReporter, serviceLogger } from '../../view/reporter.js';
 import type { ReportFlags } from './output-flags.js';
 import { type RequestedReports, requestedReports } from './reports.js';
 
@@ -51,16 +41,7 @@ interface SessionPlan {
   history?: History;
 }
 
-export interface Session {
-  readonly context: Context;
-  readonly interruption: Interruption;
-  readonly reporter: Reporter;
-  readonly service: Service;
-  readonly stdout: StdoutQueue;
-  /** How results are shown on stdout. */
-  readonly layout: Layout;
-  readonly history: History;
-}
+export type Session = Awaited<ReturnType<typeof open>>;
 
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome extends WorkEnding {
@@ -147,7 +128,7 @@ async function open(
   flags: PresentationFlags,
   interruption: Interruption,
   context: Context,
-): Promise<Session> {
+) {
   const { settings, credentials, presentation, subjects = [], isDry, history = openHistory(context) } = plan;
   const { clock, limits, nodeVersion } = context;
   // The first time, this runs a token command; it throws if a token is missing.
@@ -164,8 +145,9 @@ async function open(
   const transport = openTransport(settings, clock, limits);
   const events = serviceLogger(reporter);
   const openPlace = createResponseMemory();
-  const service = { baseUrl, transport, credentials, headers, clock, limits, events, openPlace };
+  const service: Service = { baseUrl, transport, credentials, headers, clock, limits, events, openPlace };
   const stdout = openStdoutQueue(context, interruption);
+  /** How results are shown on stdout. */
   const layout = await openLayout(flags.color, context);
   return { context, interruption, reporter, service, stdout, layout, history };
 }
