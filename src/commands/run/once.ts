@@ -20,7 +20,7 @@ import { comparableId } from '../../text/url.js';
 import { watchCommand } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
-import { pollOnce } from '../shared/watch-run.js';
+import { watchRun } from '../shared/watch-run.js';
 import { type KnownRun, lostRun, triggerRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
@@ -128,7 +128,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
   const { state, id } = record().now;
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
-  const { run, late, thrown, error } = await pollOnce(id, undefined, session);
+  const { run, late, thrown, error } = await watchRun({ id }, session);
   // A run that the service has forgotten has not failed: it is lost.
   if (!run && error?.code !== 'no-such-run') throw thrown;
   if (hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, late, run });

@@ -4,7 +4,7 @@ import type { Log } from '../../runs/log/log.js';
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from './session.js';
-import { pollOnce } from './watch-run.js';
+import { watchRun } from './watch-run.js';
 
 /** An unknown row, and the run that the user found for it. */
 export interface Adoption {
@@ -23,7 +23,7 @@ export interface Adoption {
 export async function adoptRuns(adoptions: readonly Adoption[], log: Log, session: Session): Promise<void> {
   const { reporter } = session;
   for (const { id, flag } of adoptions) {
-    const { run, thrown } = await pollOnce(id, id, session);
+    const { run, thrown } = await watchRun({ id, label: id }, session);
     if (run) continue;
     reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
     throw thrown;

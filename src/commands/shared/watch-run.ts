@@ -34,11 +34,10 @@ export interface WatchOptions {
   id: string;
   /** The run as the trigger returned it, or as it ended for an earlier command. */
   known?: Run | undefined;
-  wait: WaitSettings;
+  /** How often it is polled, and how long; without it, the watching stops after the first readable response. */
+  wait?: WaitSettings;
   /** Where its response is in memory, until the caller ends this; by default until this function returns. */
   place?: ResponsePlace | undefined;
-  /** Whether to stop after the first readable response. */
-  stopAtFirst?: boolean;
   /** The prefix of messages about failed polls; null leaves them to the gate. */
   label?: string | null | undefined;
   /** Whether the run is known to exist, although this process has not seen it. */
@@ -78,7 +77,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       place,
       clock,
       signal: options.signal ?? interruption.signal,
-      ...wait,
+      ...(wait ?? { interval: 0, maxInterval: 0 }),
       isRateLimited: Boolean(service.gate),
       exists,
       accepted: known,
@@ -89,7 +88,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     });
     for await (const seen of changes) {
       await see(seen);
-      if (options.stopAtFirst) break;
+      if (!wait) break;
     }
   } catch (error) {
     const facts = factsOf(error);
@@ -117,17 +116,6 @@ async function withAdvice(facts: Facts, id: string, { history, service }: Sessio
 function withError(thrown: unknown, outcome: Omit<WatchOutcome, 'state' | 'thrown'>): WatchOutcome {
   const error = thrown === undefined ? undefined : factsOf(thrown);
   return { ...outcome, thrown, error, state: stateOfRun(outcome.run, error) };
-}
-
-/** Polls a run until the first readable response. Never throws. */
-export function pollOnce(
-  id: string,
-  label: string | undefined,
-  session: Session,
-  place?: ResponsePlace,
-): Promise<WatchOutcome> {
-  const wait = { interval: 0, maxInterval: 0 };
-  return watchRun({ id, wait, stopAtFirst: true, label, place }, session);
 }
 
 /** How runs are shown: progress and their ends on stderr, results on stdout, documents and outputs in files. */

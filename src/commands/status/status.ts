@@ -21,7 +21,7 @@ import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns, shortenKnown } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { pollOnce, type WatchOutcome, withRunTimes } from '../shared/watch-run.js';
+import { type WatchOutcome, watchRun, withRunTimes } from '../shared/watch-run.js';
 
 export interface StatusFlags extends ShowFlags {
   exitStatus?: boolean;
@@ -46,7 +46,8 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   const polls = plan.ids.map((id) => {
     const place = service.openPlace();
     place.enter();
-    return { place, outcome: pollOnce(id, plan.severalRuns ? id : undefined, session, place) };
+    const label = plan.severalRuns ? id : undefined;
+    return { place, outcome: watchRun({ id, label, place }, session) };
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
   const listed = await listRuns(plan, session, plan.format === 'text');
