@@ -47,10 +47,7 @@ export async function printTable<One extends Outcome>(
   { stdout, layout, service, reporter, context }: Session,
 ): Promise<readonly One[]> {
   if (outcomes.every(({ run }) => !run)) return outcomes;
-  const rows = listed.map((one, index) => {
-    const { run, error, durationMs } = outcomes[index] ?? {};
-    return { ...one, run, error, durationMs, isDone: true };
-  });
+  const rows = listed.map((one, index) => ({ ...outcomes[index], ...one, isDone: true }));
   const { layOutRuns } = await import('../../view/table.js');
   try {
     const lines = layOutRuns(rows, service.clock.now(), { ...layout, secrets: context.secrets });
