@@ -30,12 +30,7 @@ export async function openDestination(name: string, context: Context): Promise<D
   const stats = await statIfExists(target);
   const openDirectly = stats && (await findDirectWay(target, stats));
   if (openDirectly)
-    return {
-      async write(chunks) {
-        await pipeline(chunks, openDirectly());
-      },
-      async close() {},
-    };
+    return { write: async (chunks) => pipeline(chunks, openDirectly()), close: async () => {} };
   // rename() would replace a read-only file; that must fail like writing to it.
   if (stats) await (await promises.open(target, constants.O_WRONLY)).close();
   return createHidden(target, context, stats?.mode);
