@@ -24,7 +24,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stdout, stde
   // A live line would erase parts of what is printed meanwhile, here or by the next program of a pipe.
   const mayMix = !stdout.isFile && (output === 'jsonl' || results === '-');
   // ora loops forever on a terminal of 0 columns.
-  const live = stderr.columns > 0 && !isInCi(env) && env.TERM !== 'dumb' && !quiet && !mayMix;
+  const live = stderr.columns > 0 && !isTurnedOn(env.CI) && env.TERM !== 'dumb' && !quiet && !mayMix;
   return {
     quiet,
     verbose: verbose && !quiet,
@@ -58,14 +58,9 @@ function hasColor(flag: string | undefined, env: Context['env'], output: Output)
   return output.isTerminal && env.TERM !== 'dumb';
 }
 
-/** Returns whether wfr runs in a CI job. */
-export function isInCi({ CI }: Context['env']): boolean {
-  return isTurnedOn(CI);
-}
-
 /** Returns whether stdout is the log of a CI job, where a runner may act on lines of an output. */
 export function isCiLog({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
-  return isInCi(env) && !stdout.isFile;
+  return isTurnedOn(env.CI) && !stdout.isFile;
 }
 
 /**

@@ -4,11 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import { UsageError } from '../../errors.js';
 import { commonFolder } from '../../output-documents/row-files.js';
 import { toSafeName } from '../../output-documents/save-folder.js';
-import type { Context } from '../../platform/context.js';
+import { type Context, isTurnedOn } from '../../platform/context.js';
 import { isFile, resolvePath, shownPath } from '../../platform/files.js';
 import type { ReadEvent } from '../../runs/log/events.js';
 import { type BatchTarget, differencesOf, readEvents, withFileName } from '../../runs/log/log-file.js';
-import { isInCi } from '../../view/presentation.js';
 
 /** A results file. */
 export interface ResultsPlace {
@@ -39,7 +38,8 @@ export async function chooseResults(
   const absolute = (path: string) => resolvePath(path, context);
   if (results === '-') return undefined;
   if (results !== undefined) return { path: absolute(results), name: results, isDefault: false };
-  if (isInCi(env)) throw requiresResults('CI is set, and the next job may run without the file of this one');
+  if (isTurnedOn(env.CI))
+    throw requiresResults('CI is set, and the next job may run without the file of this one');
   if (rows === '-') throw requiresResults('the table is standard input');
   if (rows !== undefined && !(await isFile(absolute(rows))))
     throw requiresResults(`${rows} is not a regular file`);
