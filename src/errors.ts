@@ -185,7 +185,7 @@ export const OUTCOME_UNKNOWN = 'the outcome is unknown: a run may have been crea
 type Steps = Record<string, () => unknown>;
 /** What a step returns, some of which is open and can be closed. */
 type Opened = { close?(): Promise<void> };
-type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
+export type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
 /**
  * Runs all steps in order and returns their results by name. Throws UsageError with the problems of all of them, after

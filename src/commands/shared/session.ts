@@ -1,7 +1,5 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
-import type { LoadedCredentials } from '../../config/credentials.js';
-import type { ServiceSettings } from '../../config/service.js';
-import { type Facts, stateOfError } from '../../errors.js';
+import { type Facts, type StepResults, stateOfError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { HISTORY_TIMEOUT, type History, openHistory } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
@@ -19,16 +17,14 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { createResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { printErrors } from '../../view/errors/print-error.js';
-import { openLayout, type Presentation, type PresentationFlags } from '../../view/presentation.js';
+import { openLayout, type PresentationFlags } from '../../view/presentation.js';
 import { openReporter, serviceLogger } from '../../view/reporter.js';
 import type { ReportFlags } from './output-flags.js';
 import { type RequestedReports, requestedReports } from './reports.js';
+import type { sessionSteps } from './session-steps.js';
 
 /** What a command has validated before it opens a session. */
-interface SessionPlan {
-  settings: ServiceSettings;
-  credentials: LoadedCredentials;
-  presentation: Presentation;
+interface SessionPlan extends StepResults<ReturnType<typeof sessionSteps>> {
   /** Printed before anything is sent. */
   warnings: readonly string[];
   /** The runs to report if the command fails before any of them was seen; by default the unplanned ones. */
