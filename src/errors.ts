@@ -78,10 +78,6 @@ export class WfrError extends Error {
     const none = { hints: [], runMayExist: false, createdNothing: false, isTemporary: false };
     this.facts = { ...none, ...further, code, summary, shared, text };
   }
-
-  get code(): ErrorCode {
-    return this.facts.code;
-  }
 }
 
 /** Invalid flags, inputs, files or configuration: all problems of one command line at once. */

@@ -17,8 +17,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** Returns the code of a system error, such as ENOENT; undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  // The codes of wfr's own errors are in lower case.
-  return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
+  return typeof code === 'string' ? code : undefined;
 }
 
 /** Returns what handles the error of a system call that may have this code: it throws any other. */

@@ -148,7 +148,7 @@ export async function createRun(
 
   /** Returns whether the access token was rejected and its source now has another one. */
   const hasNewToken = async ({ failure, token }: SendResult) => {
-    if (failure?.code !== 'unauthorized') return false;
+    if (failure?.facts.code !== 'unauthorized') return false;
     // To read the token may take long.
     log.refused(failure, false);
     return service.credentials.refresh(token, signal).catch(throwAsUnsent);

@@ -147,7 +147,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
     unexpectedSince = isUnexpected ? (unexpectedSince ?? now) : undefined;
     const unreachable = unreachableRun(id, failure, isSeen, now - failingSince);
     const isHopeless = failure instanceof NetworkError && !failure.facts.isTemporary && !isSeen;
-    if (isHopeless || failure.code === 'output-not-written') throw unreachable;
+    if (isHopeless || failure.facts.code === 'output-not-written') throw unreachable;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
     const mustExist = isSeen || options.exists;
     if (status === 401 || status === 403 || (isUnexpected && !mustExist)) throw failure;
@@ -163,7 +163,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
         ? isUnexpectedTooLong || now - failingSince >= MAX_UNREACHABLE
         : retries >= MAX_FIRST_RETRIES;
       // A run that was never read, after 404s for 60 s, does not exist.
-      const isMissing = isUnexpectedTooLong && !isSeen && failure.code === 'no-such-run';
+      const isMissing = isUnexpectedTooLong && !isSeen && failure.facts.code === 'no-such-run';
       if (isLast || isTooLong) throw isMissing ? failure : unreachable;
     }
     const ownDelay = isLimited ? interval : backoff(retries++, clock.random());

@@ -73,7 +73,7 @@ export function createBatchRun(tools: BatchTools) {
     try {
       table = await interruption.raceToEnd(recordTable(tools, digestFile));
     } catch (error) {
-      if (error instanceof UsageError) log.record({ event: 'stopped', code: error.code });
+      if (error instanceof UsageError) log.record({ event: 'stopped', code: error.facts.code });
       if (error instanceof OutputError) fail(error);
       else if (!(error instanceof InterruptedError)) throw error;
     }
@@ -88,7 +88,7 @@ export function createBatchRun(tools: BatchTools) {
       await forEachConcurrent(recorded.rows(), plan.concurrency, (row) => runRow(row, view), isStopped);
     } catch (error) {
       if (error instanceof UsageError) {
-        log.record({ event: 'stopped', code: error.code });
+        log.record({ event: 'stopped', code: error.facts.code });
         return fail(error);
       }
       // A signal ends the reading of the table.

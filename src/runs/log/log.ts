@@ -83,7 +83,7 @@ export function createLog(clock: Clock, sink: LogSink = NO_SINK, onRowEvent: Row
         },
         refused: (error, isFinal) => {
           // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
-          const isKnown = error.code === 'not-triggered' && rows.state(row) === 'unreachable';
+          const isKnown = error.facts.code === 'not-triggered' && rows.state(row) === 'unreachable';
           if (!awaiting.has(row) && (!isFinal || isKnown)) return;
           const reason = recordedError(error.facts, secrets);
           // Unless it is final, the row is about to be sent again.
