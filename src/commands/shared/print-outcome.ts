@@ -11,16 +11,21 @@ import {
   stillText,
 } from '../../outcome/outcome.js';
 import { hasEnded, isFinished, type Run } from '../../service/run.js';
+import type { ValuePointer } from '../../text/json/pointer.js';
 import { formatElapsed, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { commandOfRuns, isCopyable, toArgs } from '../../text/shell-quote.js';
 import type { Reporter } from '../../view/reporter.js';
-import type { ShowFlags } from './output-flags.js';
-import type { PrintOptions } from './print-run.js';
+import type { OutputFormat, ShowFlags } from './output-flags.js';
 import type { CommandOutcome, Session } from './session.js';
 
-/** What a command that continues with runs has in common with this one. */
-export interface ResumePlan extends PrintOptions {
+/** How runs are printed, and what a command that continues with them has in common with this one. */
+export interface ResumePlan {
+  format: OutputFormat;
+  /** Of --get: the value that is printed instead of the whole. */
+  pointer?: ValuePointer | undefined;
+  /** Whether a run is one of several, which `-o text` lists once all have ended. */
+  severalRuns?: boolean;
   settings: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>;
   /** Returns the flags that save the files of these runs to the same folders. */
   savedFlags?: ((ids: readonly string[]) => readonly string[]) | undefined;

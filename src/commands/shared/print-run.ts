@@ -4,21 +4,12 @@ import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import { OutputError } from '../../platform/system-error.js';
 import { isFinished, outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
-import type { ValuePointer } from '../../text/json/pointer.js';
 import { isSanitized } from '../../text/sanitize.js';
 import type { ListedRun } from '../../view/table.js';
 import type { OutputFormat } from './output-flags.js';
+import type { ResumePlan } from './print-outcome.js';
 import { printValue } from './print-value.js';
 import type { Session } from './session.js';
-
-/** What is printed of a run. */
-export interface PrintOptions {
-  format: OutputFormat;
-  /** Of --get: the value that is printed instead of the whole. */
-  pointer?: ValuePointer | undefined;
-  /** Whether it is one of several, which `-o text` lists once all have ended. */
-  severalRuns?: boolean;
-}
 
 /** Prints a run for programs: its JSON, on one line if it is one of several, or its id. */
 export async function printRun(
@@ -65,12 +56,11 @@ export async function printTable<One extends Outcome>(
 /** Prints a run that has ended or is no longer watched. Throws also where it has no value at the pointer. */
 export async function printEnd(
   run: Run,
-  { format, pointer, severalRuns = false }: PrintOptions,
+  { format, pointer, severalRuns = false }: ResumePlan,
   session: Session,
 ): Promise<void> {
-  if (pointer) {
-    await printValue(run, format, pointer, session);
-  } else if (format === 'json') await printRun(run, format, severalRuns, session);
+  if (pointer) await printValue(run, format, pointer, session);
+  else if (format === 'json') await printRun(run, format, severalRuns, session);
   else if (format === 'text' && !severalRuns && isFinished(run))
     await session.stdout.write(formatJson(outputOf(run), session.layout.jsonColors));
 }
