@@ -90,9 +90,9 @@ function filter() {
   });
   body.replaceChildren();
   renderedCount = 0;
-  const all = `${formatCount(rows.length)} ${section.classList.contains('labelled') ? 'rows' : 'runs'}`;
+  const all = `${rows.length.toLocaleString('en')} ${section.classList.contains('labelled') ? 'rows' : 'runs'}`;
   form.querySelector('output').value =
-    matching.length === rows.length ? all : `${formatCount(matching.length)} of ${all}`;
+    matching.length === rows.length ? all : `${matching.length.toLocaleString('en')} of ${all}`;
   appendRows();
 }
 
@@ -116,7 +116,7 @@ function appendRows() {
   renderedCount += next.length;
   const left = matching.length - renderedCount;
   more.hidden = left === 0;
-  more.textContent = `${formatCount(left)} more`;
+  more.textContent = `${left.toLocaleString('en')} more`;
 }
 
 function createRow(row) {
@@ -245,8 +245,4 @@ function oneLine(text) {
 
 function formatDate(ms) {
   return ms === undefined ? '' : new Date(ms).toISOString().replace(/T(.*)\.\d+Z/, ' $1 UTC');
-}
-
-function formatCount(number) {
-  return number.toLocaleString('en');
 }
