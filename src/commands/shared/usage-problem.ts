@@ -61,10 +61,8 @@ export function usageErrorOf(
     case 'commander.excessArguments': {
       const word = command.args[command.registeredArguments.length] || '""';
       const isId = command.name() === 'history' && /^[\w-]+$/.test(word);
-      return usageError(
-        `${word}: unexpected argument`,
-        ...(isId ? [`To show a run: wfr status ${word}; a batch: wfr results ${word}`] : []),
-      );
+      const show = isId ? [`To show a run: wfr status ${word}; a batch: wfr results ${word}`] : [];
+      return usageError(`${word}: unexpected argument`, ...show);
     }
     case 'commander.help':
       return usageError('the command is missing');
