@@ -274,15 +274,10 @@ function factsOfEvidence({ ids = [], location, excerpt: serverMessage }: Partial
 
 export type PollFailure = NetworkError | HttpError | UnreadableResponseError;
 
-/** A run that can no longer be read. `seen`: whether it was ever read; `unreachableMs`: time since the first failed poll. */
-export function unreachableRun(
-  id: string,
-  cause: PollFailure,
-  seen: boolean,
-  unreachableMs: number,
-): WfrError {
+/** A run that can no longer be read: for `unreachableMs`, 0 if it never was. */
+export function unreachableRun(id: string, cause: PollFailure, unreachableMs: number): WfrError {
   const { code, summary } = cause.facts;
-  const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
+  const duration = unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const describe = (subject: string) => [`${subject} could not be read${duration}`, ...summary];
   const ending = code === 'output-not-written' ? code : 'unreachable';
   return new WfrError(ending, describe(`run ${id}`), { ...cause.facts, shared: describe('the run') });

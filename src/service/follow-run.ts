@@ -145,7 +145,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
     const isUnexpected = status !== undefined && !failure.facts.isTemporary;
     failingSince ??= now;
     unexpectedSince = isUnexpected ? (unexpectedSince ?? now) : undefined;
-    const unreachable = unreachableRun(id, failure, isSeen, now - failingSince);
+    const unreachable = unreachableRun(id, failure, isSeen ? now - failingSince : 0);
     const isHopeless = failure instanceof NetworkError && !failure.facts.isTemporary && !isSeen;
     if (isHopeless || failure.facts.code === 'output-not-written') throw unreachable;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
