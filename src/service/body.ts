@@ -24,9 +24,9 @@ export interface Source {
 /** A multiple of three, so that base64 pads only at the end of a document. */
 const BLOCK_SIZE = 1536 * 1024;
 
-/** Allocates a buffer for the blocks of documents of at most `largest` bytes that are read one after the other. */
-function blockBuffer(largest: number): Buffer {
-  return Buffer.allocUnsafeSlow(Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3));
+/** Allocates a buffer for the blocks of documents of at most `most` bytes that are read one after the other. */
+function blockBuffer(most: number): Buffer {
+  return Buffer.allocUnsafeSlow(Math.min(BLOCK_SIZE, Math.ceil(most / 3) * 3));
 }
 
 /** Returns the digest of a document, hexadecimal. Throws as `blocks` and `verify`, and the reason of the signal. */
@@ -81,7 +81,6 @@ export function createTriggerBody(content: TriggerContent) {
   const head = buildParts(content);
   const last = Buffer.from('}}');
   const sources = head.filter((part): part is Source => !(part instanceof Uint8Array));
-  const largest = sources.reduce((most, { size }) => Math.max(most, size), 0);
   const body = {
     /** In bytes. */
     length: head.reduce(
@@ -99,7 +98,7 @@ export function createTriggerBody(content: TriggerContent) {
      */
     async *chunks(hooks: BodyHooks): AsyncGenerator<Uint8Array, void, void> {
       body.sendState = 'partial';
-      for await (const chunk of packChunks(head, largest, body.length)) {
+      for await (const chunk of packChunks(head, body.length)) {
         body.bytesSent += chunk.length;
         yield chunk;
         hooks.onProgress();
@@ -126,15 +125,11 @@ export function buildParts({ fields, inputs }: TriggerContent): Part[] {
 
 /**
  * Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. They have at most `total`
- * bytes, and each document among them at most `largest`.
+ * bytes.
  */
-async function* packChunks(
-  parts: readonly Part[],
-  largest: number,
-  total: number,
-): AsyncGenerator<Uint8Array, void, void> {
+async function* packChunks(parts: readonly Part[], total: number): AsyncGenerator<Uint8Array, void, void> {
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
-  const buffer = blockBuffer(largest);
+  const buffer = blockBuffer(total);
   let used = 0;
   for (const part of parts) {
     const isSource = !(part instanceof Uint8Array);
