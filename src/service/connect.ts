@@ -121,50 +121,37 @@ export function connector({ baseUrl, proxy, tls }: Route, clock: Clock) {
   const openHop = hopTo(target, baseUrl.protocol === 'https:', openPlain, clientCertificate);
   return async (signal: AbortSignal) => delayWriteErrors(await openHop(signal), clock);
 
-  /** Returns what opens a tunnel to the target. */
+  /** Returns what opens a tunnel to the target through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
   function tunnelThrough({ hostname, port, protocol, authorization }: ProxyServer): Open {
     const server = { host: hostname, port, isProxy: true };
     const openServer = hopTo(server, protocol === 'https:', (signal) => openTcp(server, signal));
-    return async (signal) => openTunnel(await openServer(signal), server, target, authorization, signal);
-  }
-}
-
-/** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-async function openTunnel(
-  socket: Socket,
-  proxy: Target,
-  target: Target,
-  authorization: string | undefined,
-  signal: AbortSignal,
-): Promise<Socket> {
-  // Loaded only when there is a proxy.
-  const { request } = await import('node:http');
-  return new Promise<Socket>((resolve, reject) => {
-    const host = hostOf(target);
-    const headers = { host, ...(authorization && { 'proxy-authorization': authorization }) };
-    const connect = request({
-      method: 'CONNECT',
-      path: host,
-      headers,
-      createConnection: () => socket,
-      signal,
-    });
-    const fail = (fault: NetworkFault, code: string | undefined) => {
-      socket.on('error', () => {}).destroy();
-      reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxy), code }));
+    const path = hostOf(target);
+    const headers = { host: path, ...(authorization && { 'proxy-authorization': authorization }) };
+    return async (signal) => {
+      const socket = await openServer(signal);
+      // Loaded only when there is a proxy.
+      const { request } = await import('node:http');
+      const createConnection = () => socket;
+      const connect = request({ method: 'CONNECT', path, headers, createConnection, signal });
+      return new Promise<Socket>((resolve, reject) => {
+        const fail = (fault: NetworkFault, code: string | undefined) => {
+          socket.on('error', () => {}).destroy();
+          reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(server), code }));
+        };
+        // Node.js emits this event for every status of a response to CONNECT.
+        connect.once('connect', ({ statusCode }, tunnel: Socket) => {
+          if (statusCode === 200) resolve(tunnel);
+          else fail('proxy-refused', String(statusCode));
+        });
+        connect.once('error', (error) => {
+          const code = errorCode(socket.errored ?? error);
+          const fault = faultOf(code);
+          fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', code);
+        });
+        connect.end();
+      });
     };
-    // Node.js emits this event for every status of a response to CONNECT.
-    connect.once('connect', ({ statusCode }, tunnel: Socket) => {
-      if (statusCode === 200) resolve(tunnel);
-      else fail('proxy-refused', String(statusCode));
-    });
-    connect.once('error', (error) => {
-      const code = errorCode(socket.errored ?? error);
-      const fault = faultOf(code);
-      fail(fault === 'client-certificate' || fault === 'tls-rejected' ? fault : 'proxy-closed', code);
-    });
-    connect.end();
-  });
+  }
 }
 
 function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {
