@@ -139,7 +139,7 @@ export async function createRun(
         if (error.received) return { run: await identifyRun(error, error.received, grace.signal) };
         if (error instanceof NetworkError) return { failure: error };
       }
-      return throwAsUnsent(error);
+      throw error;
     } finally {
       isAnswered = true;
       grace.end();
@@ -151,7 +151,7 @@ export async function createRun(
     if (failure?.facts.code !== 'unauthorized') return false;
     // To read the token may take long.
     log.refused(failure, false);
-    return service.credentials.refresh(token, signal).catch(throwAsUnsent);
+    return service.credentials.refresh(token, signal);
   };
 
   /** Sends one variant until it is accepted or must not be sent again. */
@@ -182,7 +182,7 @@ export async function createRun(
       earlier.push(last);
       events.retrying(failure, sendState, delay, earlier.length);
       service.gate?.onRetry(failure, delay);
-      await clock.sleep(delay, signal).catch(throwAsUnsent);
+      await clock.sleep(delay, signal);
     }
   };
 
@@ -201,7 +201,7 @@ export async function createRun(
   };
 
   try {
-    const created = await tryVariants(variantsOf(trigger.field));
+    const created = await tryVariants(variantsOf(trigger.field)).catch(throwAsUnsent);
     log.accepted(created.run);
     return created;
   } catch (error) {
