@@ -55,14 +55,12 @@ export function checkWorkflows(file: unknown): JsonProblem[] {
 
 /** Returns the workflows of a file without mistakes. */
 export function readWorkflows(file: unknown): Workflow[] {
-  return (file as { workflows: Workflow[] }).workflows.map(
-    ({ parameters, steps, output = {}, ...workflow }) => ({
-      ...workflow,
-      parameters: declare(parameters),
-      steps: steps.map(({ name, duration }) => ({ name, duration: parseDuration(String(duration)) ?? 0 })),
-      output,
-    }),
-  );
+  return (file as { workflows: Workflow[] }).workflows.map((workflow) => ({
+    ...workflow,
+    parameters: declare(workflow.parameters),
+    steps: workflow.steps.map((step) => ({ ...step, duration: parseDuration(String(step.duration)) ?? 0 })),
+    output: workflow.output ?? {},
+  }));
 }
 
 const listIn = (value: unknown) => (Array.isArray(value) ? value : []).map(asObject);
