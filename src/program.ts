@@ -45,6 +45,8 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   });
   try {
     await program.parseAsync(args, { from: 'user' });
+    // That of another command, which wfr help has asked for.
+    if (written.length > 0) await writeHelp(written.join(''), program.opts().color, context.stdout, context);
     return exit;
   } catch (error) {
     throwUnless(error, CommanderError);

@@ -25,22 +25,12 @@ export async function execute(
     if (!command) throw new UsageError(`--json: "${name}" is not a command`);
     const reference = command === program ? createReference(program) : describeCommand(command);
     await stdout.write(`${JSON.stringify(reference, null, 2)}\n`);
-  } else {
+  } else if (command) command.outputHelp();
+  else {
     const topic = TOPIC_NAMES.find((candidate) => candidate === name);
-    const text = command ? commandHelp(command) : topic && TOPICS[topic](helpWidth(stdout));
-    if (text === undefined) {
-      const names = [...commands.map(commandPath), ...TOPIC_NAMES];
-      throw unknownName(`no help on "${name}"; `, name, names);
-    }
-    await writeHelp(text, program.opts().color, stdout, context);
+    if (!topic)
+      throw unknownName(`no help on "${name}"; `, name, [...commands.map(commandPath), ...TOPIC_NAMES]);
+    await writeHelp(TOPICS[topic](helpWidth(stdout)), program.opts().color, stdout, context);
   }
   return ExitCode.ok;
-}
-
-/** Returns a command's whole help; helpInformation() would leave out the text after the flags. */
-function commandHelp(command: Command): string {
-  let text = '';
-  command.configureOutput({ writeOut: (part) => (text += part) });
-  command.outputHelp();
-  return text;
 }
