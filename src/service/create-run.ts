@@ -26,7 +26,7 @@ import {
 import { blamesField, HttpError, rejectsBody } from './http-error.js';
 import { parseRun } from './parse-run.js';
 import type { ReceivedResponse } from './response-facts.js';
-import { type Attempt, classify, decideResend, type ResendPolicy } from './retry.js';
+import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
 import { runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
@@ -37,10 +37,12 @@ import {
   type WorkflowIdFieldChoice,
 } from './workflow-id-field.js';
 
-export interface Trigger extends ResendPolicy {
+export interface Trigger {
   workflowId: string;
   inputs: readonly Input[];
   field: WorkflowIdFieldChoice;
+  /** Whether the user guarantees that a 503 with Retry-After has created nothing. */
+  resend503: boolean;
 }
 
 /** Inputs that an unknown outcome names at most. */
@@ -170,11 +172,11 @@ export async function createRun(
       if (isNewToken) continue;
       const { sendState } = body;
       const last = { failure, sendState };
-      const { delay, retryAfter } = decideResend(last, earlier, trigger, clock.random());
+      const meaning = classify(last, trigger.resend503);
+      if (meaning === 'unknown') throw unknownOutcome(failure);
+      if (meaning === 'rejected') throw failure;
+      const { delay, retryAfter } = decideResend(last, earlier, clock.random());
       if (delay === undefined) {
-        const meaning = classify(last, trigger);
-        if (meaning === 'unknown') throw unknownOutcome(failure);
-        if (meaning === 'rejected') throw failure;
         const progress = body.bytesSent / body.length;
         throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
       }

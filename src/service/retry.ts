@@ -9,12 +9,6 @@ export interface Attempt {
   sendState: SendState;
 }
 
-/** Re-sends that the user has allowed. */
-export interface ResendPolicy {
-  /** Whether a 503 with Retry-After proves that nothing was created, even after a complete body. */
-  resend503: boolean;
-}
-
 /** Most re-sends of one body, for all causes together. */
 export const MAX_RESENDS = 3;
 /** Longest Retry-After that is obeyed, in milliseconds. */
@@ -29,17 +23,12 @@ export function backoff(n: number, random: number, base = 1_000): number {
 }
 
 /**
- * Decides whether a trigger may be sent again: only if the last attempt cannot have been accepted. `earlier` are the
+ * Decides whether a trigger is sent again whose last attempt created nothing, as `classify` says. `earlier` are the
  * attempts with this body before `last`. Returns the milliseconds after which to send again, if at all; `retryAfter` is
  * set if the service asked for too long a wait.
  */
-export function decideResend(
-  last: Attempt,
-  earlier: readonly Attempt[],
-  policy: ResendPolicy,
-  random: number,
-): { delay?: number; retryAfter?: number } {
-  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier, policy)) return {};
+export function decideResend(last: Attempt, earlier: readonly Attempt[], random: number) {
+  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier)) return {};
   const { failure } = last;
   if (failure instanceof NetworkError)
     return { delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(failure.fault) ? 250 : 1_000) };
@@ -48,7 +37,7 @@ export function decideResend(
   return { delay: Math.max(retryAfter, backoff(earlier.length, random)) };
 }
 
-function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
+function isRetryable(last: Attempt, earlier: readonly Attempt[]): boolean {
   const { failure, sendState } = last;
   if (failure instanceof NetworkError) {
     if (sendState === 'unsent') return failure.facts.isTemporary;
@@ -57,19 +46,16 @@ function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendP
     return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
   }
   const isTimeout = (one: Attempt) => one.failure.facts.response?.status === 408;
-  const mayResend =
-    [408, 429, 503].includes(failure.info.status) && classify(last, policy) === 'not-triggered';
+  const mayResend = [408, 429, 503].includes(failure.info.status);
   return mayResend && !(isTimeout(last) && earlier.some(isTimeout));
 }
 
 /**
  * Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. After a complete
  * body, 408 and 503 may mean that: gateways send them when a service accepted the request and then failed or timed out.
+ * With `resend503`, a 503 with Retry-After proves that nothing was created, even then.
  */
-export function classify(
-  { failure, sendState }: Attempt,
-  { resend503 }: ResendPolicy,
-): 'rejected' | 'not-triggered' | 'unknown' {
+export function classify({ failure, sendState }: Attempt, resend503: boolean) {
   const isComplete = sendState === 'complete';
   if (failure instanceof NetworkError) {
     // A TLS alert in response to plain text, or for want of a client certificate, shows that the request was not read.
