@@ -27,27 +27,21 @@ export function backoff(n: number, random: number, base = 1_000): number {
  * attempts with this body before `last`. Returns the milliseconds after which to send again, if at all; `retryAfter` is
  * set if the service asked for too long a wait.
  */
-export function decideResend(last: Attempt, earlier: readonly Attempt[], random: number) {
-  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier)) return {};
-  const { failure } = last;
-  if (failure instanceof NetworkError)
-    return { delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(failure.fault) ? 250 : 1_000) };
-  const { retryAfter = 0 } = failure.info;
+export function decideResend({ failure, sendState }: Attempt, earlier: readonly Attempt[], random: number) {
+  if (earlier.length >= MAX_RESENDS) return {};
+  if (failure instanceof NetworkError) {
+    const { fault, facts } = failure;
+    const isConnectionLost = fault === 'reset' || fault === 'stalled';
+    const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
+    const isFirstLoss = sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
+    if (!(sendState === 'unsent' ? facts.isTemporary : isFirstLoss)) return {};
+    return { delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(fault) ? 250 : 1_000) };
+  }
+  const { status, retryAfter = 0 } = failure.info;
+  const wasTimeout = (one: Attempt) => one.failure.facts.response?.status === 408;
+  if (![408, 429, 503].includes(status) || (status === 408 && earlier.some(wasTimeout))) return {};
   if (retryAfter > MAX_RETRY_AFTER) return { retryAfter };
   return { delay: Math.max(retryAfter, backoff(earlier.length, random)) };
-}
-
-function isRetryable(last: Attempt, earlier: readonly Attempt[]): boolean {
-  const { failure, sendState } = last;
-  if (failure instanceof NetworkError) {
-    if (sendState === 'unsent') return failure.facts.isTemporary;
-    const isConnectionLost = failure.fault === 'reset' || failure.fault === 'stalled';
-    const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
-    return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
-  }
-  const isTimeout = (one: Attempt) => one.failure.facts.response?.status === 408;
-  const mayResend = [408, 429, 503].includes(failure.info.status);
-  return mayResend && !(isTimeout(last) && earlier.some(isTimeout));
 }
 
 /**
