@@ -50,12 +50,6 @@ export interface Input {
   hint?: string | undefined;
 }
 
-/** `fields` are the members before `inputs`, one at least. */
-export interface TriggerContent {
-  fields: Readonly<Record<string, string>>;
-  inputs: readonly Input[];
-}
-
 /**
  * Size of the reused output buffer. Larger than the socket's high-water mark (64 KiB at most), so that the socket has
  * written a chunk before the next one is requested.
@@ -76,9 +70,9 @@ export interface BodyHooks {
 
 export type TriggerBody = ReturnType<typeof createTriggerBody>;
 
-/** Returns the body of a trigger. */
-export function createTriggerBody(content: TriggerContent) {
-  const head = buildParts(content);
+/** Returns the body of a trigger; `fields` are its members before `inputs`, one at least. */
+export function createTriggerBody(fields: Readonly<Record<string, string>>, inputs: readonly Input[]) {
+  const head = buildParts(fields, inputs);
   const last = Buffer.from('}}');
   const sources = head.filter((part): part is Source => !(part instanceof Uint8Array));
   const body = {
@@ -115,7 +109,7 @@ export function createTriggerBody(content: TriggerContent) {
 }
 
 /** Returns the parts of the body, without the braces that end it. */
-export function buildParts({ fields, inputs }: TriggerContent): Part[] {
+export function buildParts(fields: Readonly<Record<string, string>>, inputs: readonly Input[]): Part[] {
   const values = inputs.flatMap(({ name, parts }, index) => [
     Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(name)}:`),
     ...parts,

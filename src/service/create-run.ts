@@ -162,7 +162,7 @@ export async function createRun(
     const earlier: Attempt[] = [];
     let isNewToken = false;
     for (;;) {
-      const body = createTriggerBody({ fields, inputs: trigger.inputs });
+      const body = createTriggerBody(fields, trigger.inputs);
       requests++;
       const result = await sendOnce(body);
       const { run, failure } = result;

@@ -315,10 +315,8 @@ describe('run: Ctrl-C before the request is complete', () => {
     // The signal arrives after the last document, before the closing bytes: only the body can detect this.
     const signals = new Signals();
     const commits: string[] = [];
-    const body = createTriggerBody({
-      fields: { workflowId: 'w' },
-      inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
-    });
+    const inputs = [{ name: 'a', parts: [Buffer.from('1')] }];
+    const body = createTriggerBody({ workflowId: 'w' }, inputs);
     const interruption = listenForSignals({
       onSignal: (listener) => signals.listen(listener),
       clock: realClock,
@@ -342,7 +340,7 @@ describe('run: Ctrl-C before the request is complete', () => {
   });
 
   test('TriggerBody: a request counts as complete from when its closing bytes are handed over', async () => {
-    const body = createTriggerBody({ fields: { workflowId: 'w' }, inputs: [] });
+    const body = createTriggerBody({ workflowId: 'w' }, []);
     const hooks = { beforeLastBytes: async () => {}, onProgress() {}, onSent() {} };
     const states: string[] = [];
     for await (const _chunk of body.chunks(hooks)) states.push(body.sendState);

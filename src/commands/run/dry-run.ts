@@ -34,7 +34,7 @@ export async function printDryRun(
   };
   const [first] = variantsOf(field);
   let text = `${JSON.stringify(head).slice(0, -1)},"body":`;
-  for (const part of buildParts({ fields: fieldsFor(first, workflowId), inputs }))
+  for (const part of buildParts(fieldsFor(first, workflowId), inputs))
     text +=
       part instanceof Uint8Array
         ? bufferOf(part).toString()
