@@ -72,10 +72,7 @@ export function checkDeclared(
 }
 
 /** Returns the columns of a table as inputs, by their names, with what their separators say about all cells. */
-export function columnInputs(
-  { label, headers }: Columns,
-  { parameters }: DeclaredWorkflow,
-): (readonly [name: string, GivenInput])[] {
+export function columnInputs({ label, headers }: Columns, parameters: Parameters): [string, GivenInput][] {
   return headers.map(({ raw, name, separator, mediaType }) => {
     // The type of JSON is unknown, and a text may be the data URI of a document.
     const isOpen = separator.endsWith(':=') || parameters.get(name)?.type === 'document';

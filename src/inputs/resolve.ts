@@ -264,7 +264,7 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     },
 
     async resolveColumns(columns: Columns | undefined, defaults: readonly Item[]) {
-      for (const [name, column] of columns && declared ? columnInputs(columns, declared) : [])
+      for (const [name, column] of columns && declared ? columnInputs(columns, declared.parameters) : [])
         given.set(name, column);
       await addDefaults(defaults);
       // Without columns, each row names its inputs.
