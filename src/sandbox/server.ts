@@ -136,18 +136,14 @@ async function handleTrigger(request: IncomingMessage, server: Server): Promise<
   }
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
     throw new Rejection(415, 'The content type must be application/json.');
-  const { inputs, ...fields } = await readObject(request);
+  if (Number(request.headers['content-length']) > MAX_BODY_MIB * 2 ** 20)
+    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_MIB} MiB.`);
+  const body: unknown = await json(request).catch(() => undefined);
+  if (!isObject(body)) throw new Rejection(400, 'The body is not a JSON object.');
+  const { inputs, ...fields } = body;
   const workflow = findWorkflow(fields, workflows);
   if (!isObject(inputs)) throw new Rejection(400, 'The field "inputs" must be an object.');
   return startRun(fillWorkflow(workflow, readValues(inputs, workflow)), server);
-}
-
-async function readObject(request: IncomingMessage): Promise<Record<string, unknown>> {
-  if (Number(request.headers['content-length']) > MAX_BODY_MIB * 2 ** 20)
-    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_MIB} MiB.`);
-  const value: unknown = await json(request).catch(() => undefined);
-  if (isObject(value)) return value;
-  throw new Rejection(400, 'The body is not a JSON object.');
 }
 
 /** The two spellings of the interface; a request may have both. */
