@@ -170,12 +170,9 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   };
 
-  const addItem = async (
-    item: Item,
-    paths: PathRules = {},
-    labelled: Pick<GivenInput, 'label' | 'isCell'> = { label: item.raw },
-  ) => {
-    const input: GivenInput = { ...labelled, item };
+  /** `row` names the row that has it as a cell, for messages. */
+  const addItem = async (item: Item, paths: PathRules = {}, row = '') => {
+    const input: GivenInput = { label: row + item.raw, item, isCell: row !== '' };
     given.set(item.name, input);
     // Of an unknown name, nobody knows whether its value should be JSON.
     if (item.separator === ':=' && declared?.parameters.has(item.name) === false) return;
@@ -258,7 +255,7 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     async resolveRow({ items, json, paths }: RowInputs, label: string, defaults: readonly Item[]) {
       const isComplete =
         json === undefined || (await collect(label, () => addObject(json, paths, label, items)));
-      for (const item of items) await addItem(item, paths, { label: `${label}: ${item.raw}`, isCell: true });
+      for (const item of items) await addItem(item, paths, `${label}: `);
       await addDefaults(defaults);
       return finish(`${label}: `, isComplete);
     },
