@@ -26,8 +26,8 @@ export interface Column<Row> {
   rank?: number;
   /** The width that suffices where others need room: it is narrowed further only with all of them. LEAST by default. */
   least?: number;
-  /** The width below which no other column is narrowed for it. */
-  spares?: number;
+  /** Whether it is shown only where no other column is narrowed for it. */
+  isSpare?: boolean;
   /** Whether both ends of a cell tell it from others, as in a path, unlike in `line 12 (ACME)`. */
   isCutInMiddle?(row: Row): boolean;
 }
@@ -111,22 +111,22 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
 }
 
-/** Leaves out columns by their rank, then narrows those with most to spare, until a line has at most `width` columns. */
+/** Leaves out columns by their rank, then narrows the widest ones, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set<SizedColumn<Row>>();
   const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of byRank) {
     const narrowed = [...kept, column].map((one) => {
-      return { width: Math.min(one.width, Math.max(leastOf(one), column.spares ?? 0)) };
+      return { width: column.isSpare ? one.width : Math.min(one.width, leastOf(one)) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
-  const excessOf = (column: SizedColumn<Row>) => column.width - leastOf(column);
+  const hasMore = (column: SizedColumn<Row>) => Number(column.width > leastOf(column));
   while (lineWidth(shown) > width) {
     const [wide] = shown
       .filter((column) => column.width > MIN_WIDTH)
-      .sort((one, other) => excessOf(other) - excessOf(one));
+      .sort((one, other) => hasMore(other) - hasMore(one) || other.width - one.width);
     if (!wide) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }

@@ -83,9 +83,7 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
-/** The width that suffices for a name, and for what says more than others do. */
-const LEAST = 20;
-
+const RUN_ID = 'RUN ID';
 /** The columns of a window that has room for run ids, and reasons behind them. */
 const ROOM_FOR_IDS = 100;
 
@@ -102,15 +100,17 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const leftOut = new Set<string>();
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
-  /** How many rows of the results were shown. */
-  let listed = 0;
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
-      for await (const outcome of readOutcomes(joined, { withGone: true })) yield toRow(outcome);
+      const isForPeople = format === 'text' || format === 'csv';
+      for await (const outcome of readOutcomes(joined, { withGone: true })) {
+        // Of what is gone, people need the outputs: a file that has failed may have been replaced.
+        if (!isForPeople || outcome.state !== 'gone' || isFinished(outcome.run)) yield toRow(outcome);
+      }
       return;
     }
     const reader = openOutcomes(joined);
@@ -119,7 +119,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const row = joined.rowOf?.(number);
         if (row === undefined) continue;
         const outcome: Outcome = row === 0 ? { state: 'waiting', label } : reader.read(row);
-        if (row > 0) listed++;
         yield toRow(outcome, label, cells);
       }
     } finally {
@@ -179,7 +178,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: paintOf,
         after: 'OUTCOME',
       });
-      for (const header of laidOut.leftOut) leftOut.add(header);
+      for (const header of laidOut.leftOut) if (header !== RUN_ID) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
@@ -189,7 +188,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const row = [
         cellOf(label, MAX_REASON),
         ...cells.map((cell) => cellOf(textOf(cell))),
-        isWindow && page.width < ROOM_FOR_IDS ? '' : cellOf(facts.id ?? ''),
+        page.width < ROOM_FOR_IDS ? '' : cellOf(facts.id ?? ''),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
         cellOf(failureText(facts), MAX_REASON),
@@ -219,34 +218,19 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: readonly string[]) =>
       (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    /** What a column costs: its width, and more where it says little, as its cells are the same or those of a column before it. */
-    const costOf = (at: number, header: string) => {
-      const filled = rows.filter((row) => !/^(\{\}|\[\])?$/.test(row[at] ?? ''));
-      const cells = filled.map((row) => row[at] ?? '');
-      if (cells.length === 0) return Number.POSITIVE_INFINITY;
-      const isSame = cells.length > 1 && new Set(cells).size === 1;
-      const isCopyOf = (_: string, index: number) =>
-        index + 1 < at && filled.every((row) => row[index + 1] === row[at]);
-      const width = Math.max(header.length, ...cells.map(({ length }) => length));
-      return isSame || written.some(isCopyOf) ? MAX_TABLE + width : width;
-    };
-    const costs = valueNames.map((name, index) =>
-      name === 'output' ? Number.POSITIVE_INFINITY : costOf(written.length + 3 + index, name),
-    );
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: name ? 'LINE' : 'ROW',
         isCutInMiddle: () => !name,
-        least: Math.max(LEAST, get ? 0 : page.width / 3),
+        least: get ? 16 : Math.max(20, page.width / 4),
       },
-      // The first one usually names the row. One value precedes the second one, all values the others, and files are last.
+      // The first one usually names the row. Two values precede the second one, all values the others, and files are last.
       ...written.map((header, index) => {
-        const cost = costOf(index + 1, header);
-        const place = header.endsWith('@') ? 2_000 : index === 1 ? 2 : 1_000;
-        return { header, rank: index && (cost < MAX_TABLE ? place + index : cost) };
+        const isFile = header.endsWith('@');
+        const place = isFile ? 3_000 : index === 1 ? 1.5 : 2_000;
+        return { header, rank: index && place + index, isSpare: isFile };
       }),
-      // It is shown where all others are, in full.
-      { header: 'RUN ID', rank: Number.POSITIVE_INFINITY, spares: Number.POSITIVE_INFINITY },
+      { header: RUN_ID, rank: Number.POSITIVE_INFINITY, isSpare: true },
       {
         header: 'OUTCOME',
         least: page.width,
@@ -256,19 +240,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       ...valueNames.map((header, index) => {
         // What was asked for has half of the window.
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
-        const { [index]: cost = 0 } = costs;
         // An output that has none of the values says more than most values.
-        const isFirst = header === 'output' || cost === Math.min(...costs);
-        return { header, isKept: index === 0 && header !== 'output', rank: isFirst ? 1 : 4 + cost };
+        if (header === 'output') return { header, rank: 1 };
+        const at = written.length + 3 + index;
+        const isOfTable = (_: string, column: number) =>
+          rows.every((row) => !row[at] || row[column + 1] === row[at]);
+        const isCopy = written.some(isOfTable);
+        return { header, isKept: index === 0, rank: (isCopy ? 4_000 : 1) + index, isSpare: isCopy };
       }),
     ];
     return columns.map((column, index) => ({
       text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
       isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
       // The end of a path or of an id tells it from others.
-      isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|^[{[]|…$/.test(cell),
-      least: Math.max(8, page.width / 6),
-      spares: (column.rank ?? 0) > MAX_TABLE ? LEAST : 0,
+      isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|…$/.test(cell),
+      least: Math.max(8, page.width / 7),
       ...column,
       header: sanitize(column.header),
     }));
@@ -276,8 +262,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
-    const recorded = [...rows.counts()].reduce((sum, [, count]) => sum + count, 0);
-    return table ? recorded - listed : total - missing - rows.known;
+    if (!table) return total - missing - rows.known;
+    const gone = [...rows.entries()].filter(([row]) => rows.isGone(row));
+    return gone.filter(([row, state]) => state !== 'gone' || rows.recordedState(row) === 'finished').length;
   }
 
   function formatRow(row: ResultRow): string | Uint8Array {

@@ -149,9 +149,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         // A lost row is told by its id.
         const isSeen =
           plan.format === 'text' &&
-          formatted.unlisted() <= 0 &&
           joined.rows.known <= MAX_SEEN &&
-          joined.rows.count('lost') === 0;
+          joined.rows.count('lost') === 0 &&
+          formatted.unlisted() <= 0;
         await printSummary(summary, isSeen);
       } else await printSummary(summary);
       throwProblems(absent);
