@@ -31,7 +31,7 @@ export function segmentOf({ name, separator, value, mediaType }: Item, isCell = 
   const start = escapeName(name);
   const text = /^[\w.-]+$/.test(value) ? value : 'text';
   const fix = isCell ? `name the column ${start}` : `use ${start}=${text}; see wfr help inputs`;
-  const comma = /^-?\d+,\d+$/.test(value) ? '; a number has a point, no comma' : '';
+  const comma = /^-?\d+([.,]\d{3})*[.,]\d+$/.test(value) ? '; a number has a point, no comma' : '';
   return checkJson(Buffer.from(value), `${comma}; for text, ${fix}`);
 }
 

@@ -35,6 +35,8 @@ export interface Column<Row> {
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
+/** A header is not cut to less than this for the cells of other columns. */
+const MIN_HEADER = 10;
 /** The width that suffices for most columns. */
 const LEAST = 20;
 /** The columns of a reference to another row and the gap before it, but for long names. */
@@ -55,7 +57,10 @@ export function layOutTable<Row>(
   const { after } = detail;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
   const shown = fitColumns(
-    filled.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    filled.map((column) => {
+      const cells = Math.max(...rows.map((row) => textWidth(column.text(row))));
+      return { ...column, cells, width: Math.max(textWidth(column.header), cells) };
+    }),
     // What follows the last column needs room, too.
     width - (width >= ROOM_FOR_PREFIX && filled.at(-1)?.header === after ? REFERENCE : 0),
   );
@@ -105,11 +110,8 @@ export function layOutTable<Row>(
   return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
 }
 
-type SizedColumn<Row> = Column<Row> & { width: number };
-
-function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
-  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), textWidth(header));
-}
+/** A column with its width, and that of its cells. */
+type SizedColumn<Row> = Column<Row> & { width: number; cells: number };
 
 /** Leaves out columns by their rank, then narrows the widest ones, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
@@ -122,18 +124,20 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
-  const hasMore = (column: SizedColumn<Row>) => Number(column.width > leastOf(column));
+  /** Headers are cut first, and columns that have no more than suffices last. */
+  const orderOf = ({ width, cells, least }: SizedColumn<Row>) =>
+    width > Math.max(cells, MIN_HEADER) ? 2 : Number(width > leastOf({ least }));
   while (lineWidth(shown) > width) {
     const [wide] = shown
       .filter((column) => column.width > MIN_WIDTH)
-      .sort((one, other) => hasMore(other) - hasMore(one) || other.width - one.width);
+      .sort((one, other) => orderOf(other) - orderOf(one) || other.width - one.width);
     if (!wide) break;
     shown[shown.indexOf(wide)] = { ...wide, width: wide.width - 1 };
   }
   return shown;
 }
 
-const leastOf = ({ least = LEAST }: { least?: number }) => least;
+const leastOf = ({ least = LEAST }: { least?: number | undefined }) => least;
 
 const lineWidth = (columns: readonly { width: number }[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));

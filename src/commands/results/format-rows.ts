@@ -218,17 +218,22 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: readonly string[]) =>
       (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
+    const valuesAt = written.length + 3;
+    /** Whether a column has the cells of another one, or none. */
+    const isCopy = (at: number, other: number) =>
+      rows.some((row) => row[at]) && rows.every((row) => !row[at] || row[at] === row[other]);
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: name ? 'LINE' : 'ROW',
         isCutInMiddle: () => !name,
         least: get ? 16 : Math.max(20, page.width / 4),
       },
-      // The first one usually names the row. Two values precede the second one, all values the others, and files are last.
+      // The first one usually names the row. Two values precede the second one, all values the others; files and copies are last.
       ...written.map((header, index) => {
-        const isFile = header.endsWith('@');
-        const place = isFile ? 3_000 : index === 1 ? 1.5 : 2_000;
-        return { header, rank: index && place + index, isSpare: isFile };
+        const isCopied = valueNames.some((_, value) => isCopy(valuesAt + value, index + 1));
+        const isSpare = header.endsWith('@') || isCopied;
+        const place = isSpare ? 3_000 : index === 1 ? 1.5 : 2_000;
+        return { header, rank: index && place + index, isSpare };
       }),
       { header: RUN_ID, rank: Number.POSITIVE_INFINITY, isSpare: true },
       {
@@ -242,22 +247,26 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
-        const at = written.length + 3 + index;
-        const isOfTable = (_: string, column: number) =>
-          rows.every((row) => !row[at] || row[column + 1] === row[at]);
-        const isCopy = written.some(isOfTable);
-        return { header, isKept: index === 0, rank: (isCopy ? 4_000 : 1) + index, isSpare: isCopy };
+        const isCopied = written.length > 0 && isCopy(valuesAt + index, 1);
+        return { header, isKept: index === 0, rank: (isCopied ? 4_000 : 1) + index, isSpare: isCopied };
       }),
     ];
-    return columns.map((column, index) => ({
-      text: (row) => (index === 0 ? nameOf(row) : (row[index] ?? '')),
-      isNumber: index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell)),
-      // The end of a path or of an id tells it from others.
-      isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|…$/.test(cell),
-      least: Math.max(8, page.width / 7),
-      ...column,
-      header: sanitize(column.header),
-    }));
+    return columns.map((column, index) => {
+      const isNumber = index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell));
+      const decimals = Math.max(...rows.map(({ [index]: cell }) => decimalsOf(cell)));
+      /** Numbers are aligned at their decimal points. */
+      const aligned = ({ [index]: cell = '' }: readonly string[]) =>
+        isNumber && cell ? cell + ' '.repeat(decimals - decimalsOf(cell)) : cell;
+      return {
+        text: (row) => (index === 0 ? nameOf(row) : aligned(row)),
+        isNumber,
+        // The end of a path or of an id tells it from others.
+        isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|…$/.test(cell),
+        least: Math.max(8, page.width / 7),
+        ...column,
+        header: sanitize(column.header),
+      };
+    });
   }
 
   function unlisted(): number {
@@ -349,6 +358,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     },
   };
 }
+
+/** Returns the characters of a number from its decimal point on. */
+const decimalsOf = (number = '') => /\.\d+/.exec(number)?.[0].length ?? 0;
 
 /** Returns what all texts begin with. */
 function commonStart([first = '', ...others]: readonly string[]): string {

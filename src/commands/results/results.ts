@@ -116,7 +116,11 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         const output = { env, secrets, stdout: hasRows ? stderr : stdout };
         const { style, width } = await openLayout(flags.color, output);
         const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-        const shown = isBelow && isSeen ? { ...summary, reasons: [] } : summary;
+        // Below a table, most that is said without it would hide it.
+        const steps = summary.next.filter(({ command }) => command?.startsWith('wfr results '));
+        const more = { text: 'For the next steps', command: shellCommand(['wfr', 'results', ...names]) };
+        const next = steps.length < summary.next.length ? [more, ...steps] : steps;
+        const shown = isBelow ? { ...summary, ...(isSeen && { reasons: [] }), next } : summary;
         const lines = formatBatchSummary(shown, style, width);
         if (isBelow) lines.unshift('');
         await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);

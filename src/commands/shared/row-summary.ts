@@ -63,7 +63,9 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const next = nextSteps(rows, facts);
   if (next.some(({ command }) => command?.includes(AS_BEFORE)))
     notes.push(`For ${AS_BEFORE}, write the values, which are not recorded.`);
-  return { counts, isRead, reasons, notes, next };
+  const goneRows = rows.count('gone') > 0 ? [...rows.entries()].filter(([, state]) => state === 'gone') : [];
+  const gone = [...new Set(goneRows.map(([row]) => wordOf(rows.recordedState(row))))].join(' or ');
+  return { counts, isRead, gone, reasons, notes, next };
 }
 
 /** Copies that are listed by their names at most. */

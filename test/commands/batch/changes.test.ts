@@ -92,7 +92,7 @@ test('batch --label: rows that were named by another column are told apart by th
   write('customer,id\nACME Ltd,1\nNord,2\n');
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
-  expect(stderr).toContain(': may be a sent row that has changed; label id is new or not unique');
+  expect(stderr).toContain(': may replace a row that was sent; label id is new or not unique');
   expect(sent).toHaveLength(2);
 });
 
@@ -377,7 +377,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,3'));
     const held = await run();
     expect(held.exitCode).toBe(3);
-    expect(held.stderr).toContain('may be a sent row that has changed');
+    expect(held.stderr).toContain('may replace a row that was sent');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
     expect((await run()).exitCode).toBe(3);
@@ -392,11 +392,9 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,4', 'C,3'));
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
-    expect((await run()).stderr).toContain(
-      '\n  3 held: may be a sent row that has changed\n    rows.csv:3-5\n',
-    );
+    expect((await run()).stderr).toContain('\n  3 held: may replace a row that was sent\n    rows.csv:3-5\n');
     const { stdout } = await wfr(['results', 'out.jsonl', '--get', ''], { cwd });
-    expect(stdout).toMatch(/^rows\.csv:4 +held: {2}may be a sent row that has changed$/m);
+    expect(stdout).toMatch(/^rows\.csv:4 +held: {2}may replace a row that was sent$/m);
   });
 
   test('batch: while an invalid row may be one that is gone, the command for corrected rows has --send-changed', async () => {
@@ -420,7 +418,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,5', 'D,4'));
     const held = await run();
-    expect(held.stderr).toContain('2 finished, 1 held; 2 gone (changed or removed)');
+    expect(held.stderr).toContain('2 finished, 1 held; 2 gone (finished, then changed or removed)');
     expect(held.stderr).toContain('rows.csv:3 (B)');
     expect(sent).toHaveLength(4);
     expect((await run()).exitCode).toBe(3);
@@ -433,7 +431,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('may be a sent row that has changed; label customer is new or not unique');
+    expect(stderr).toContain('may replace a row that was sent; label customer is new or not unique');
     expect(sent).toHaveLength(3);
   });
 

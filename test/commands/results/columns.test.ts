@@ -643,12 +643,12 @@ describe('results --rows', () => {
     expect(first.stderr).not.toContain('warning');
     write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
     const { stdout, stderr } = await show();
-    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: +may be a sent row that has changed$/m);
+    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: +may replace a row that was sent$/m);
     expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +finished +Bob$/m);
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
-    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may be/m);
+    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may replace/m);
     // An invalid row that has changed is a new one.
-    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
+    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(finished, then changed or removed\)$/m);
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
@@ -670,7 +670,7 @@ describe('results --rows', () => {
     const show = (...args: string[]) => wfr(['results', 'out.jsonl', ...args], options);
     expect((await show('--get', '/total')).stdout.split('\n')).toEqual([
       'LINE   OUTCOME   /total',
-      '2      held:  may be a sent row that has changed',
+      '2      held:  may replace a row that was sent',
       '3      finished       1',
       'was 2  gone           1',
       '',
@@ -686,7 +686,7 @@ describe('results --rows', () => {
     );
     const { stdout, stderr } = await show('--get', '');
     expect(stdout).not.toContain('gone');
-    expect(stderr).toContain('; 1 gone (changed or removed)\n');
+    expect(stderr).toContain('; 1 gone (failed, then changed or removed)\n');
     expect((await show('--rows', 't.csv')).stderr).not.toContain('not listed');
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
@@ -737,15 +737,15 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may be a sent row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(finished, then changed or removed\)\nBegan .*\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
-    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may be a sent row that has changed\n/m);
+    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may replace a row that was sent\n/m);
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nBob\n');
     const saving = ['--rows', 't.csv', '--save-outputs', 'outs', '--report', 'json=r.json', '-o', 'jsonl'];
     const { stdout } = await show(...saving);
     expect(stdout).toMatch(
-      /"row":4,"label":"t\.csv:2","id":null,"outcome":"held",.*"message":"may be a sent row that has changed"/,
+      /"row":4,"label":"t\.csv:2","id":null,"outcome":"held",.*"message":"may replace a row that was sent"/,
     );
     const report = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
     expect(report.runs.map((run: { outcome: string }) => run.outcome).sort()).toEqual(['finished', 'held']);
@@ -796,7 +796,7 @@ describe('results --rows', () => {
     const show = async () =>
       (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split('\n')[0];
     const before = await show();
-    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (changed or removed)');
+    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (failed, then changed or removed)');
     await wfr(batch, { cwd });
     expect(await show()).toBe(before);
   });
@@ -829,7 +829,7 @@ describe('results --rows', () => {
     // Of equal rows, the finished one stays.
     write('t.csv', 'A F B');
     const less = await show();
-    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (changed or removed)');
+    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (failed, then changed or removed)');
     const sent = triggered.length;
     expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 gone');
     expect(triggered).toHaveLength(sent);
