@@ -28,6 +28,9 @@ Examples:
       )
       .addOption(common('--rows <file|->', 'print columns and rows of the table, sent or not'))
       .addOption(
+        common('--only <outcome>', 'print only these rows, such as failed; repeatable').argParser(collect),
+      )
+      .addOption(
         common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
       )
       .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");

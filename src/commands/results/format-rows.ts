@@ -28,6 +28,8 @@ export interface RowsLayout {
   /** The values of an output to show: those that the user has named with `get`, else all; for people, those that have room. */
   pointers: readonly ValuePointer[];
   get?: readonly string[] | undefined;
+  /** The outcomes of the rows that are shown, by their words; all by default. */
+  only?: readonly string[];
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
   /** The path of the table that was sent; empty for a folder, undefined if it is not known. */
@@ -92,7 +94,7 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, pointers, get, table, source, delimiter = ',', excel = false, outputOf } = layout;
+  const { format, page, pointers, get, only, table, source, delimiter = ',', excel = false } = layout;
   const isWindow = page.width > 0;
   const isOnce = joined.header?.salt !== undefined;
   const valueNames = pointers.map(({ text }) => text || 'output');
@@ -103,10 +105,15 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
-  /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
+  /** Yields the rows that are shown. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
+    for await (const row of readAllRows()) if (!only || only.includes(String(row.facts.outcome))) yield row;
+  }
+
+  /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
+  async function* readAllRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
-      const isForPeople = format === 'text' || format === 'csv';
+      const isForPeople = !only && (format === 'text' || format === 'csv');
       for await (const outcome of readOutcomes(joined, { withGone: true })) {
         // Of what is gone, people need the outputs: a file that has failed may have been replaced.
         if (!isForPeople || outcome.state !== 'gone' || isFinished(outcome.run)) yield toRow(outcome);
@@ -129,7 +136,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   function toRow(outcome: Outcome, label = outcome.label ?? '', cells: readonly WrittenCell[] = []) {
     const { run } = outcome;
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
-    const output = isFinished(run) ? outputOf(outcome) : undefined;
+    const output = isFinished(run) ? layout.outputOf(outcome) : undefined;
     const values = pointers.map((pointer) => find(pointer, output));
     // An output that has none of the values is shown whole.
     if (!get && pointers.at(-1)?.text === '' && values.slice(0, -1).some(Boolean)) values.fill(undefined, -1);
@@ -248,7 +255,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
         const isCopied = written.length > 0 && isCopy(valuesAt + index, 1);
-        return { header, isKept: index === 0, rank: (isCopied ? 4_000 : 1) + index, isSpare: isCopied };
+        return {
+          header,
+          isKept: index === 0 && !only,
+          rank: (isCopied ? 4_000 : 1) + index,
+          isSpare: isCopied,
+        };
       }),
     ];
     return columns.map((column, index) => {
@@ -271,6 +283,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
+    if (only) return 0;
     if (!table) return total - missing - rows.known;
     const gone = [...rows.entries()].filter(([row]) => rows.isGone(row));
     return gone.filter(([row, state]) => state !== 'gone' || rows.recordedState(row) === 'finished').length;

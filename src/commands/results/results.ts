@@ -22,11 +22,12 @@ import { assertDistinctFiles, isFile, resolvePath, shownPath, statOf } from '../
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { type JoinedFiles, joinFiles, joinTable, listOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { Owner } from '../../runs/log/lock.js';
+import { ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { isFinished, outputOf } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
 import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
-import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
+import { formatElapsed, formatUtc, listFirst, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -56,6 +57,7 @@ import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-ro
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
   rows?: string;
+  only?: string[];
   excel?: boolean;
   delimiter?: string;
 }
@@ -70,6 +72,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       format: () => parseResultsFormat(flags),
       pointers: () => (flags.get ?? []).map(parseValuePointer),
       delimiter: () => parseDelimiter(flags.delimiter),
+      outcomes: () => assertOutcomes(flags.only),
       files: () =>
         assertDistinctFiles([
           ...reportFiles(flags, context),
@@ -83,8 +86,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       throw new UsageError(error.problems, await findHint(files, context));
     });
     const { isMixed, problems, absent } = all;
-    const { get, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
-    const hasRows = plan.format !== 'text' || get !== undefined || tablePath !== undefined;
+    const { get, only, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
+    const hasRows = plan.format !== 'text' || [get, only, tablePath].some((flag) => flag !== undefined);
     const isShown = plan.format === 'text' && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
     const { command, source } = await findBatch(all, context);
@@ -106,7 +109,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
       const rows = hasRows ? tablePath : source || undefined;
       const results =
-        isShown && !saveOutputs ? [...names, ...toArgs({ get: chosen, rows, saveDocuments })] : [];
+        isShown && !saveOutputs ? [...names, ...toArgs({ get: chosen, rows, only, saveDocuments })] : [];
       const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
       const describe = () => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
@@ -153,6 +156,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         // A lost row is told by its id.
         const isSeen =
           plan.format === 'text' &&
+          !only &&
           joined.rows.known <= MAX_SEEN &&
           joined.rows.count('lost') === 0 &&
           formatted.unlisted() <= 0;
@@ -238,6 +242,16 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
   ]);
   if (format === 'id' && (get || rows)) throw exclusive(get ? '--get' : `--rows ${rows}`, '--output id');
   return format;
+}
+
+/** Throws UsageError for what is no outcome of a row. */
+function assertOutcomes(words: readonly string[] = []): void {
+  const known = (Object.keys(ROW_STATES) as RowState[]).map(wordOf);
+  throwProblems(
+    words.map(
+      (word) => !known.includes(word) && `--only ${word}: expected ${listFirst([...new Set(known)], 20)}`,
+    ),
+  );
 }
 
 /** Rows of a table that is on the screen, with their reasons, when its summary is read. */

@@ -252,6 +252,37 @@ describe('results --get', () => {
   });
 });
 
+describe('results --only', () => {
+  const events = [
+    ...[...finished(2, '{"total":1}'), ...failed(3, 'no'), ...begun(4)],
+    ...[...failed(5, 'no'), { event: 'table', rows: 4 }],
+  ];
+
+  test('results --only: the rows of one outcome or several are shown, and saved by the command; the counts are of all', async () => {
+    const { stdout, stderr } = await results(events, {}, '--only', 'failed', '--only', 'running');
+    expect(stdout).toBe('ROW      OUTCOME\nt.csv:3  failed:  no\nt.csv:4  running\nt.csv:5  failed:  no\n');
+    expect(stderr).toContain('4 rows: 1 finished, 2 failed, 1 running\n');
+    expect(stderr).toContain(' out.jsonl --only failed --only running -o csv --excel > out.results.csv\n');
+    expect(stderr).not.toContain('warning');
+    expect((await results(events, {}, '--only', 'failed', '-o', 'id')).stdout).toBe('run-3\nrun-5\n');
+    const table = { 't.csv': 'n\n1\n2\n3\n4\n' };
+    const rows = await results(events, table, '--only', 'running', '--rows', 't.csv', '-o', 'csv');
+    expect(records(rows.stdout).map(({ n, outcome }) => [n, outcome])).toEqual([['3', 'running']]);
+    const json = await results(events, {}, '--only', 'finished', '-o', 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ counts: { failed: 2 }, rows: [{ outcome: 'finished' }] });
+    // The summary has the reasons that are not listed.
+    const options = { cwd: folderOf(events), env: { NO_COLOR: '1' }, terminal: 80, stdoutTerminal: 80 };
+    const shown = await runCli(['results', 'out.jsonl', '--only', 'finished'], options);
+    expect(shown.stderr).toContain('2 failed: no\n');
+  });
+
+  test('results --only: what is no outcome is an error that lists them', async () => {
+    const { exitCode, stdout, stderr } = await results(events, {}, '--only', 'fail');
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^wfr: error: --only fail: expected waiting, .*, finished, failed\n$/);
+  });
+});
+
 describe('results --get on a terminal', () => {
   test('results --get: a reason that has no room beside its row is below it, in full', async () => {
     const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected, 191.00 found');
@@ -690,6 +721,7 @@ describe('results --rows', () => {
     expect((await show('--rows', 't.csv')).stderr).not.toContain('not listed');
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
+    expect((await show('--only', 'gone')).stdout).toMatch(/^LINE +OUTCOME\nwas 2 {2}gone\n$/);
   });
 
   test('results --rows: rows that run, and are not in the table, are counted in a warning', async () => {
