@@ -480,6 +480,8 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:=ACME-1.2', 'expected a value at character 1; for text, use x=ACME-1.2; see wfr help inputs\n'],
     ['x:=ACME Ltd', 'expected a value at character 1; for text, use x=text; see wfr help inputs\n'],
     ['x:=-1,25', 'at character 3; a number has a point, no comma; for text, use x=text'],
+    ['x:=1,288.00', 'at character 2; a number has a point, no comma; for text, use x=text'],
+    ['x:=1.288,00', 'at character 6; a number has a point, no comma; for text, use x=text'],
     ['x:=1,2,3', 'at character 2; for text, use x=text'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at character 1'],
     ['x@', 'x@: has no path after "@"'],
