@@ -71,7 +71,7 @@ export function layOutTable<Row>(
       const text = row ? column.text(row) : column.header;
       const paint = row ? column.paint?.(row) : style.bold;
       const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
-      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width, text.startsWith('/'));
+      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width, /^\/.+\//.test(text));
       const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
@@ -119,14 +119,16 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of byRank) {
     const narrowed = [...kept, column].map((one) => {
-      return { width: column.isSpare ? one.width : Math.min(one.width, leastOf(one)) };
+      return { width: column.isSpare ? one.width : Math.min(one.width, one.least ?? LEAST) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
-  /** Headers are cut first, and columns that have no more than suffices last. */
-  const orderOf = ({ width, cells, least }: SizedColumn<Row>) =>
-    width > Math.max(cells, MIN_HEADER) ? 2 : Number(width > leastOf({ least }));
+  /** Long texts are cut first, then headers, and columns that have no more than suffices last. */
+  const orderOf = ({ width, cells, least = LEAST }: SizedColumn<Row>) => {
+    if (width > Math.max(LEAST, least)) return 3;
+    return width > Math.max(cells, MIN_HEADER) ? 2 : Number(width > least);
+  };
   while (lineWidth(shown) > width) {
     const [wide] = shown
       .filter((column) => column.width > MIN_WIDTH)
@@ -136,8 +138,6 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   }
   return shown;
 }
-
-const leastOf = ({ least = LEAST }: { least?: number | undefined }) => least;
 
 const lineWidth = (columns: readonly { width: number }[]) =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));

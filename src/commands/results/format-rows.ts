@@ -235,7 +235,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         isCutInMiddle: () => !name,
         least: get ? 16 : Math.max(20, page.width / 4),
       },
-      // The first one usually names the row. Two values precede the second one, all values the others; files and copies are last.
+      // The first one usually names the row. Two values precede the second one, values that differ the others; files and copies are last.
       ...written.map((header, index) => {
         const isCopied = valueNames.some((_, value) => isCopy(valuesAt + value, index + 1));
         const isSpare = header.endsWith('@') || isCopied;
@@ -254,13 +254,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         if (get) return { header, isKept: true, least: page.width / 2 / get.length };
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
-        const isCopied = written.length > 0 && isCopy(valuesAt + index, 1);
-        return {
-          header,
-          isKept: index === 0 && !only,
-          rank: (isCopied ? 4_000 : 1) + index,
-          isSpare: isCopied,
-        };
+        const at = valuesAt + index;
+        const isCopied = written.length > 0 && isCopy(at, 1);
+        const isAlike = rows.length > 1 && new Set(rows.flatMap((row) => row[at] || [])).size < 2;
+        const place = isCopied ? 4_000 : isAlike ? 2_500 : 1;
+        return { header, isKept: index === 0 && !only, rank: place + index, isSpare: isCopied };
       }),
     ];
     return columns.map((column, index) => {
@@ -362,7 +360,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
       if (count > 0 && format !== 'id')
         warnings.push(`not listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`);
-      if (leftOut.size > 0) warnings.push(`no room for ${listFirst([...leftOut], 9)}; -o csv has all`);
+      if (leftOut.size > 0)
+        warnings.push(`no room for ${listFirst([...leftOut], 9)}; --get chooses values, -o csv has all`);
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,

@@ -109,7 +109,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
       const rows = hasRows ? tablePath : source || undefined;
       const results =
-        isShown && !saveOutputs ? [...names, ...toArgs({ get: chosen, rows, only, saveDocuments })] : [];
+        isShown && !saveOutputs && !only ? [...names, ...toArgs({ get: chosen, rows, saveDocuments })] : [];
       const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
       const describe = () => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
@@ -119,11 +119,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         const output = { env, secrets, stdout: hasRows ? stderr : stdout };
         const { style, width } = await openLayout(flags.color, output);
         const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-        // Below a table, most that is said without it would hide it.
-        const steps = summary.next.filter(({ command }) => command?.startsWith('wfr results '));
-        const more = { text: 'For the next steps', command: shellCommand(['wfr', 'results', ...names]) };
-        const next = steps.length < summary.next.length ? [more, ...steps] : steps;
-        const shown = isBelow ? { ...summary, ...(isSeen && { reasons: [] }), next } : summary;
+        const shown = isBelow && isSeen ? { ...summary, reasons: [] } : summary;
         const lines = formatBatchSummary(shown, style, width);
         if (isBelow) lines.unshift('');
         await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
@@ -154,13 +150,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
         // A lost row is told by its id.
-        const isSeen =
-          plan.format === 'text' &&
-          !only &&
-          joined.rows.known <= MAX_SEEN &&
-          joined.rows.count('lost') === 0 &&
-          formatted.unlisted() <= 0;
-        await printSummary(summary, isSeen);
+        const isListed =
+          joined.rows.known <= MAX_SEEN && joined.rows.count('lost') === 0 && formatted.unlisted() <= 0;
+        await printSummary(summary, plan.format === 'text' && (only !== undefined || isListed));
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];
