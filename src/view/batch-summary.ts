@@ -26,8 +26,6 @@ export interface BatchSummary {
   counts: readonly (readonly [word: string, count: number])[];
   /** Whether the table was read to its end. */
   isRead: boolean;
-  /** How rows ended that are gone, in words. */
-  gone?: string;
   reasons: readonly StateReason[];
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
@@ -68,16 +66,14 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, isRead, gone, fact }: BatchSummary, style: Style): string {
+function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
     wordPaint(word, style)(`${formatCount(count)} ${word}`);
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`}`,
-    ...counts
-      .filter(([word]) => word === 'gone')
-      .map((count) => `${textOf(count)} (${gone}, then changed or removed)`),
+    ...counts.filter(([word]) => word === 'gone').map((count) => `${textOf(count)} (changed or removed)`),
     ...(fact === undefined ? [] : [fact]),
   ].join('; ');
 }

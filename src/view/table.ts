@@ -95,8 +95,8 @@ export function layOutTable<Row>(
     const start = (after ? used : place) + GAP.length;
     const room = width - start;
     // A word may be wider than the room.
-    const fits = (room >= MIN_TEXT_WIDTH || shownText.length <= room) && start > used;
-    const isBeside = fits && wrap(shownText, room).every(({ length }) => length <= room);
+    const fits = (room >= MIN_TEXT_WIDTH || textWidth(shownText) <= room) && start > used;
+    const isBeside = fits && wrap(shownText, room).every((text) => textWidth(text) <= room);
     const column = isBeside ? start : indent;
     const lines = wrap(shownText, width - column).map((text, index) => {
       const isFirst = isBeside && index === 0;

@@ -2,11 +2,12 @@
 import type { WfrError } from '../../errors.js';
 import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
+import type { RowState } from '../../runs/log/reduce.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
-import { followPointer, type ValuePointer } from '../../text/json/pointer.js';
+import { followPointer, listValues, type ValuePointer } from '../../text/json/pointer.js';
 import { QUOTE } from '../../text/json/scanner.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
@@ -96,6 +97,7 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, pointers, get, only, table, source, delimiter = ',', excel = false } = layout;
   const isWindow = page.width > 0;
+  const isForPeople = format === 'text' || format === 'csv';
   const isOnce = joined.header?.salt !== undefined;
   const valueNames = pointers.map(({ text }) => text || 'output');
   /** The names of columns that the window has no room for. */
@@ -113,10 +115,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
   async function* readAllRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
-      const isForPeople = !only && (format === 'text' || format === 'csv');
       for await (const outcome of readOutcomes(joined, { withGone: true })) {
         // Of what is gone, people need the outputs: a file that has failed may have been replaced.
-        if (!isForPeople || outcome.state !== 'gone' || isFinished(outcome.run)) yield toRow(outcome);
+        if (!isForPeople || only || outcome.state !== 'gone' || isFinished(outcome.run)) yield toRow(outcome);
       }
       return;
     }
@@ -137,15 +138,21 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const { run } = outcome;
     const facts = Object.fromEntries(Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)]));
     const output = isFinished(run) ? layout.outputOf(outcome) : undefined;
-    const values = pointers.map((pointer) => find(pointer, output));
-    // An output that has none of the values is shown whole.
-    if (!get && pointers.at(-1)?.text === '' && values.slice(0, -1).some(Boolean)) values.fill(undefined, -1);
+    const values =
+      output && !get && isForPeople ? splitUp(output) : pointers.map((pointer) => find(pointer, output));
     return {
       label: describeRow(label, isOnce ? 0 : (outcome.row ?? 0), outcome.state),
       cells,
       facts,
       values,
     };
+  }
+
+  /** Returns the values of an output that have columns, or the output itself if none has. */
+  function splitUp(output: Uint8Array): (Uint8Array | undefined)[] {
+    const own = new Map(listValues(output).map(({ text, value }) => [text, value]));
+    if (!pointers.some(({ text }) => own.has(text))) own.set('', output);
+    return pointers.map(({ text }) => own.get(text));
   }
 
   function find(pointer: ValuePointer, output: Uint8Array | undefined): Uint8Array | undefined {
@@ -258,7 +265,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const isCopied = written.length > 0 && isCopy(at, 1);
         const isAlike = rows.length > 1 && new Set(rows.flatMap((row) => row[at] || [])).size < 2;
         const place = isCopied ? 4_000 : isAlike ? 2_500 : 1;
-        return { header, isKept: index === 0 && !only, rank: place + index, isSpare: isCopied };
+        return { header, rank: place + index, isSpare: isCopied };
       }),
     ];
     return columns.map((column, index) => {
@@ -271,7 +278,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         text: (row) => (index === 0 ? nameOf(row) : aligned(row)),
         isNumber,
         // The end of a path or of an id tells it from others.
-        isCutInMiddle: ({ [index]: cell = '' }) => column.header.endsWith('@') || !/\s|…$/.test(cell),
+        isCutInMiddle: ({ [index]: cell = '' }) =>
+          column.header.endsWith('@') || !(isNumber || /\s|…$/.test(cell)),
         least: Math.max(8, page.width / 7),
         ...column,
         header: sanitize(column.header),
@@ -283,8 +291,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const { rows, total = 0, missing } = joined;
     if (only) return 0;
     if (!table) return total - missing - rows.known;
-    const gone = [...rows.entries()].filter(([row]) => rows.isGone(row));
-    return gone.filter(([row, state]) => state !== 'gone' || rows.recordedState(row) === 'finished').length;
+    const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
+      rows.isGone(row) && (state !== 'gone' || rows.recordedState(row) === 'finished');
+    return [...rows.entries()].filter(isUnlisted).length;
   }
 
   function formatRow(row: ResultRow): string | Uint8Array {

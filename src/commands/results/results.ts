@@ -26,8 +26,8 @@ import { ROW_STATES, type RowState } from '../../runs/log/reduce.js';
 import type { ResultsFile } from '../../runs/log/row-lines.js';
 import { isFinished, outputOf } from '../../service/run.js';
 import { writtenTable } from '../../table/table.js';
-import { listPointers, type ValuePointer } from '../../text/json/pointer.js';
-import { formatElapsed, formatUtc, listFirst, pluralize } from '../../text/quantity.js';
+import { listValues, type ValuePointer } from '../../text/json/pointer.js';
+import { formatElapsed, formatUtc, pluralize } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import { shellCommand, toArgs } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
@@ -145,7 +145,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           const files = state === 'gone' ? undefined : rowFiles;
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
-        const pointers = chosen ? plan.pointers : await listValues(joined, plan.format);
+        const pointers = chosen ? plan.pointers : await findValues(joined, plan.format, !table, signal);
         const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
@@ -238,12 +238,9 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 
 /** Throws UsageError for what is no outcome of a row. */
 function assertOutcomes(words: readonly string[] = []): void {
-  const known = (Object.keys(ROW_STATES) as RowState[]).map(wordOf);
-  throwProblems(
-    words.map(
-      (word) => !known.includes(word) && `--only ${word}: expected ${listFirst([...new Set(known)], 20)}`,
-    ),
-  );
+  const known = new Set((Object.keys(ROW_STATES) as RowState[]).map(wordOf));
+  const expected = `expected ${[...known].join(', ')}`;
+  throwProblems(words.map((word) => !known.has(word) && `--only ${word}: ${expected}`));
 }
 
 /** Rows of a table that is on the screen, with their reasons, when its summary is read. */
@@ -254,21 +251,31 @@ const MAX_OUTPUTS = 5_000;
 const MAX_VALUES = 30;
 
 /** Returns pointers to the values of the outputs: of the first ones for people, of all in CSV; others show the output itself. */
-async function listValues(joined: JoinedFiles, format: RowsLayout['format']): Promise<ValuePointer[]> {
-  const isText = format === 'text';
-  const found = new Map<string, ValuePointer>();
-  const most = isText ? MAX_OUTPUTS : format === 'csv' ? Number.POSITIVE_INFINITY : 0;
-  let count = Math.min(joined.rows.count('finished'), most);
-  for await (const { run } of count > 0 ? readOutcomes(joined) : []) {
-    if (!isFinished(run)) continue;
-    for (const pointer of listPointers(outputOf(run))) found.set(pointer.text, pointer);
-    if (--count === 0 || found.size > MAX_VALUES) break;
-  }
-  const hasOthers = found.delete('') || found.size === 0;
-  const values = [...found.values()].slice(0, MAX_VALUES);
+async function findValues(
+  joined: JoinedFiles,
+  format: RowsLayout['format'],
+  withGone: boolean,
+  signal: AbortSignal,
+): Promise<ValuePointer[]> {
   const whole = { text: '', segments: [] };
-  if (found.size > values.length && !isText) return [whole];
-  return isText || hasOthers ? [...values, whole] : values;
+  const isText = format === 'text';
+  if (!isText && format !== 'csv') return [whole];
+  const found = new Map<string, ValuePointer>();
+  // An output that has no values, or too many, is shown whole.
+  let hasWhole = isText;
+  let count = 0;
+  for await (const { run } of readOutcomes(joined, { withGone })) {
+    signal.throwIfAborted();
+    if (!isFinished(run)) continue;
+    for (const { text, segments } of listValues(outputOf(run))) {
+      if (text === '') hasWhole = true;
+      else found.set(text, { text, segments });
+    }
+    if (found.size > MAX_VALUES || (isText && ++count === MAX_OUTPUTS)) break;
+  }
+  if (found.size > MAX_VALUES && !isText) return [whole];
+  const values = [...found.values()].slice(0, MAX_VALUES);
+  return hasWhole || values.length === 0 ? [...values, whole] : values;
 }
 
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */

@@ -1,4 +1,5 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
+import { basename } from 'node:path';
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
 import type { RowsEnding, RunData } from '../../outcome/error-data.js';
 import { countWords, MAX_LISTED_RUNS, STATES, type State, tableOf, wordOf } from '../../outcome/outcome.js';
@@ -63,9 +64,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const next = nextSteps(rows, facts);
   if (next.some(({ command }) => command?.includes(AS_BEFORE)))
     notes.push(`For ${AS_BEFORE}, write the values, which are not recorded.`);
-  const goneRows = rows.count('gone') > 0 ? [...rows.entries()].filter(([, state]) => state === 'gone') : [];
-  const gone = [...new Set(goneRows.map(([row]) => wordOf(rows.recordedState(row))))].join(' or ');
-  return { counts, isRead, gone, reasons, notes, next };
+  return { counts, isRead, reasons, notes, next };
 }
 
 /** Copies that are listed by their names at most. */
@@ -192,14 +191,16 @@ function lookSteps(what: string, more: string, { results: words, list }: Summary
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
   const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
-  // The table that was sent may have the name of its results file.
-  const table = shellCommand([`${name}${name.endsWith('results') ? '' : '.results'}.csv`]);
+  // Not one of the files that are read, wherever they are.
+  const isRead = (file: string) => words.some((word) => basename(word) === basename(file));
+  const file = `${name}${name.endsWith('results') ? '' : '.results'}.csv`;
+  const target = shellCommand([isRead(file) ? `${name}.outputs.csv` : file]);
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
     ...(list ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
     {
       text: `To save the ${what}${more}`,
-      command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${table}`,
+      command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${target}`,
     },
   ];
 }

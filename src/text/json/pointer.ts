@@ -31,16 +31,21 @@ export function followPointer(json: Uint8Array, segments: readonly string[]) {
 const MAX_LEVELS = 2;
 const MAX_MEMBERS = 50;
 
-/** Returns pointers to the values of an object and of objects in it; of others, and of an object of many members, to itself. */
-export function listPointers(json: Uint8Array, segments: readonly string[] = []): ValuePointer[] {
-  const self = [{ text: pointerOf(segments), segments }];
+/** A value of a JSON text, and the pointer to it. */
+interface ListedValue extends ValuePointer {
+  value: Uint8Array;
+}
+
+/** Returns the values of an object and of objects in it, the last ones of duplicates last; of others, and of an object of many members, itself. */
+export function listValues(json: Uint8Array, segments: readonly string[] = []): ListedValue[] {
+  const self = [{ text: pointerOf(segments), segments, value: json }];
   if (segments.length === MAX_LEVELS || jsonTypeOf(json) !== 'object') return self;
-  const pointers: ValuePointer[] = [];
+  const values: ListedValue[] = [];
   let count = 0;
   forEachChild(json, ({ name, value }) => {
-    if (count++ < MAX_MEMBERS) pointers.push(...listPointers(value, [...segments, decodeString(name)]));
+    if (count++ < MAX_MEMBERS) values.push(...listValues(value, [...segments, decodeString(name)]));
   });
-  return count === 0 || count > MAX_MEMBERS ? self : pointers;
+  return count === 0 || count > MAX_MEMBERS ? self : values;
 }
 
 /** Returns the number of elements of an array. */

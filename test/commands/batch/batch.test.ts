@@ -1077,13 +1077,22 @@ To run failed and rejected rows again as they are, add --retry-failed.
     }
   });
 
+  test('batch: the command that saves the outputs has another name than a table in the same place', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 't.results.csv': 'n\n1\n' });
+    const args = ['batch', 'w', '--rows', './t.results.csv', '--results', 't.jsonl'];
+    expect((await wfr(args, { cwd })).stderr).toContain(
+      'wfr results t.jsonl --rows ./t.results.csv -o csv --excel > t.outputs.csv\n',
+    );
+  });
+
   test('batch: the command that saves the outputs has no table that it cannot read again', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 't.csv': 'n;m\n1;2\n' });
     const args = ['batch', 'w', '--results', 'out.jsonl', '--rows'];
     const saved = '\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n';
     expect((await wfr([...args, 't.csv', '--delimiter', ';'], { cwd })).stderr).toContain(saved);
-    const other = folderWith({});
+    const other = folderWith({ '-': '' });
     expect((await wfr([...args, '-'], { cwd: other, stdin: 'n\n1\n' })).stderr).toContain(saved);
   });
 

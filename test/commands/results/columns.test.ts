@@ -146,6 +146,25 @@ describe('results --get', () => {
         ['output', ''],
       ],
     ]);
+    // An output of too many values is whole, whatever others have.
+    const huge = JSON.stringify(Object.fromEntries([...Array(51).keys()].map((key) => [`k${key}`, key])));
+    expect(await columns(['{"k0":1}', huge])).toEqual([
+      [
+        ['/k0', '1'],
+        ['output', ''],
+      ],
+      [
+        ['/k0', ''],
+        ['output', huge],
+      ],
+      [
+        ['/k0', ''],
+        ['output', ''],
+      ],
+    ]);
+    const thirty = JSON.stringify(Object.fromEntries([...Array(30).keys()].map((key) => [`k${key}`, key])));
+    const more = thirty.replace('}', ',"last":1}');
+    expect((await columns(['"text"', thirty, more])).flat()).toContainEqual(['output', more]);
     // People see the first ones.
     const wide = await results([...finished(2, many(0)), ...finished(3, many(15))], {}, '--get', '');
     expect(wide.stdout).toMatch(/^ROW +OUTCOME +\/k0 +.* \/k29\n/);
@@ -324,6 +343,13 @@ bad-gmbh-march-26.pdf  failed:
     expect(await last(40, '')).toBe('xxxxxxxxxx…xxxxx.pdf  finished  Stadtwe…');
   });
 
+  test('results --get: a reason of wide characters fits the window', async () => {
+    const cwd = folderOf(failed(2, '請求書の合計が一致しません請求書の合計が'));
+    const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: 50 };
+    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    expect(stdout).toBe('LINE  OUTCOME\n2     failed:\n      請求書の合計が一致しません請求書の合計が\n');
+  });
+
   test('results --get: a word that is wider than the place of a reason is below the row', async () => {
     const cwd = folderOf(failed(2, `see https://example.com/${'x'.repeat(30)}`));
     const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: 60 };
@@ -500,7 +526,7 @@ describe('results --rows', () => {
     );
   });
 
-  test('results --rows: the values of several outputs have columns; one that is always null stays, and many members are one value', async () => {
+  test('results --rows: the values of several outputs have columns, but for one that is always null, and many members are one value', async () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`m${n}`, n])));
     const outputs = ['{"error":null}', '{"error":null,"total":5,"total":6}', many];
     const events = outputs.flatMap((output, index) => finished(index + 2, output));
@@ -510,10 +536,10 @@ describe('results --rows', () => {
     expect(listed.stdout).toBe(stdout.replaceAll(/^(.{9})(..)./gm, '$1'));
     expect(listed.stderr).toContain('To save the outputs: wfr results out.jsonl -o csv --excel > ');
     expect(stdout.split('\n')).toEqual([
-      'ROW      n  OUTCOME   /error  /total  output',
+      'ROW      n  OUTCOME   /total  output',
       't.csv:2  1  finished',
-      't.csv:3  2  finished               6',
-      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {18}\{"m0":0,.{91}…$/),
+      't.csv:3  2  finished       6',
+      expect.stringMatching(/^t\.csv:4 {2}3 {2}finished {10}\{"m0":0,.{91}…$/),
       '',
     ]);
     expect(stderr).not.toContain('warning');
@@ -712,7 +738,7 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may replace/m);
     // An invalid row that has changed is a new one.
-    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(finished, then changed or removed\)$/m);
+    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
@@ -743,6 +769,12 @@ describe('results --rows', () => {
       "not listed: 1 gone row; --get '' without --rows",
     );
     expect((await show('--rows', 't.csv', '--only', 'held')).stderr).not.toContain('not listed');
+    const other = readFileSync(join(cwd, 'out.jsonl'), 'utf8');
+    writeFileSync(
+      join(cwd, 'out.jsonl'),
+      other.replace('"output":{"total":1}', '"output":{"total":1,"old":2}'),
+    );
+    expect((await show('-o', 'csv')).stdout).toContain(',/total,/old\n');
     // Of a run that has failed, it is counted alone.
     const failing = readFileSync(join(cwd, 'out.jsonl'), 'utf8').replaceAll('"FINISHED"', '"FAILED"');
     writeFileSync(
@@ -751,7 +783,7 @@ describe('results --rows', () => {
     );
     const { stdout, stderr } = await show('--get', '');
     expect(stdout).not.toContain('gone');
-    expect(stderr).toContain('; 1 gone (failed, then changed or removed)\n');
+    expect(stderr).toContain('; 1 gone (changed or removed)\n');
     expect((await show('--rows', 't.csv')).stderr).not.toContain('not listed');
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
@@ -803,7 +835,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(finished, then changed or removed\)\nBegan .*\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may replace a row that was sent\n/m);
@@ -862,7 +894,7 @@ describe('results --rows', () => {
     const show = async () =>
       (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split('\n')[0];
     const before = await show();
-    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (failed, then changed or removed)');
+    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (changed or removed)');
     await wfr(batch, { cwd });
     expect(await show()).toBe(before);
   });
@@ -895,7 +927,7 @@ describe('results --rows', () => {
     // Of equal rows, the finished one stays.
     write('t.csv', 'A F B');
     const less = await show();
-    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (failed, then changed or removed)');
+    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (changed or removed)');
     const sent = triggered.length;
     expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 gone');
     expect(triggered).toHaveLength(sent);
