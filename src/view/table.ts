@@ -86,7 +86,7 @@ export function layOutTable<Row>(
     if (!full) return [cells];
     const known = after && windowWidth && firsts.get(full);
     const reference = `as in ${first?.header.toLowerCase()} ${known}`;
-    const shownText = known && reference.length < full.length ? reference : full;
+    const shownText = known && 2 * reference.length < full.length ? reference : full;
     if (!known) firsts.set(full, first?.text(row) ?? '');
     const paint = detail.paint?.(row) ?? String;
     const count = 1 + shown.findLastIndex(({ text }) => text(row));
@@ -119,13 +119,15 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of byRank) {
     const narrowed = [...kept, column].map((one) => {
-      return { width: column.isSpare ? one.width : Math.min(one.width, one.least ?? LEAST) };
+      const isWhole = column.isSpare && one !== column;
+      return { width: isWhole ? one.width : Math.min(one.width, one.least ?? LEAST) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   /** Long texts are cut first, then headers, and columns that have no more than suffices last. */
-  const orderOf = ({ width, cells, least = LEAST }: SizedColumn<Row>) => {
+  const orderOf = ({ width, cells, isSpare, least = LEAST }: SizedColumn<Row>) => {
+    if (isSpare && width > least) return 4;
     if (width > Math.max(LEAST, least)) return 3;
     return width > Math.max(cells, MIN_HEADER) ? 2 : Number(width > least);
   };

@@ -160,8 +160,7 @@ async function sendRows(
   if (failure) reporter.error(failure);
   const total = table?.total;
   // Which separator its cells have is not known to the command that saves it.
-  const savedTable =
-    flags.delimiter || source === '-' || !(await isFile(recorded.label)) ? undefined : flags.rows;
+  const savedTable = flags.delimiter || !(await isFile(recorded.label)) ? undefined : flags.rows;
   const { unsent, triggered } = run.runner.counts;
   const summary = summarize(log.rows, {
     total,

@@ -86,10 +86,6 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
-const RUN_ID = 'RUN ID';
-/** The columns of a window that has room for run ids, and reasons behind them. */
-const ROOM_FOR_IDS = 100;
-
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
@@ -192,7 +188,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         paint: paintOf,
         after: 'OUTCOME',
       });
-      for (const header of laidOut.leftOut) if (header !== RUN_ID) leftOut.add(header);
+      for (const header of laidOut.leftOut) leftOut.add(header);
       return `${laidOut.lines.join('\n')}\n`;
     };
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
@@ -202,7 +198,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const row = [
         cellOf(label, MAX_REASON),
         ...cells.map((cell) => cellOf(textOf(cell))),
-        page.width < ROOM_FOR_IDS ? '' : cellOf(facts.id ?? ''),
         cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
         cellOf(failureText(facts), MAX_REASON),
@@ -219,7 +214,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** A row is not gone for the reason of its run. */
   const reasonOf = (row: readonly string[]) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
-  const outcomeOf = (row: readonly string[]) => row[2 + (table?.columns.length ?? 0)] ?? '';
+  const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
   const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
 
   /** Returns the columns of a table of these rows. */
@@ -232,24 +227,25 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: readonly string[]) =>
       (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    const valuesAt = written.length + 3;
-    /** Whether a column has the cells of another one, or none. */
+    const valuesAt = written.length + 2;
+    /** Whether a column has the cells of another one, as numbers such as 1.50 and 1.5, or none. */
     const isCopy = (at: number, other: number) =>
-      rows.some((row) => row[at]) && rows.every((row) => !row[at] || row[at] === row[other]);
+      rows.some((row) => row[at]) &&
+      rows.every(({ [at]: cell, [other]: same }) => !cell || cell === same || Number(cell) === Number(same));
     const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: name ? 'LINE' : 'ROW',
         isCutInMiddle: () => !name,
         least: get ? 16 : Math.max(20, page.width / 4),
       },
-      // The first one usually names the row. Two values precede the second one, values that differ the others; files and copies are last.
+      // The first one usually names the row. Two values precede the second one, values that differ the others; files are last.
       ...written.map((header, index) => {
-        const isCopied = valueNames.some((_, value) => isCopy(valuesAt + value, index + 1));
-        const isSpare = header.endsWith('@') || isCopied;
+        const copy = valueNames.findIndex((_, value) => isCopy(valuesAt + value, index + 1));
+        const isSpare = header.endsWith('@');
         const place = isSpare ? 3_000 : index === 1 ? 1.5 : 2_000;
-        return { header, rank: index && place + index, isSpare };
+        // It has the place of a value that is the same: rows that have failed have it, too.
+        return { header, rank: index && (copy < 0 ? place + index : 1 + copy), isSpare };
       }),
-      { header: RUN_ID, rank: Number.POSITIVE_INFINITY, isSpare: true },
       {
         header: 'OUTCOME',
         least: page.width,
@@ -262,7 +258,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         // An output that has none of the values says more than most values.
         if (header === 'output') return { header, rank: 1 };
         const at = valuesAt + index;
-        const isCopied = written.length > 0 && isCopy(at, 1);
+        const isCopied = written.some((_, column) => isCopy(at, column + 1));
         const isAlike = rows.length > 1 && new Set(rows.flatMap((row) => row[at] || [])).size < 2;
         const place = isCopied ? 4_000 : isAlike ? 2_500 : 1;
         return { header, rank: place + index, isSpare: isCopied };
@@ -289,7 +285,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
-    if (only) return 0;
+    if (only && !only.includes(table ? 'gone' : 'waiting')) return 0;
     if (!table) return total - missing - rows.known;
     const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
       rows.isGone(row) && (state !== 'gone' || rows.recordedState(row) === 'finished');

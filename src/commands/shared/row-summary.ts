@@ -136,7 +136,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
       ? `To run held${corrected && ' and corrected'} rows`
       : !isOpen &&
         ((isUndecided && once) ||
-          (has('failed') && !isOnce && `Once failed rows are corrected${corrected && ', too'}`)),
+          (has('failed') &&
+            !isOnce &&
+            (corrected ? 'If failed rows were corrected' : 'Once failed rows are corrected'))),
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are`,

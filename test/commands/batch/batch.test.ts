@@ -808,7 +808,7 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once the rejected rows are corrected: ${command}
-Once failed rows are corrected, too, add --send-changed.
+If failed rows were corrected, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
 To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
 `);
@@ -1028,12 +1028,12 @@ To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv 
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-Once failed rows are corrected, too, add --send-changed.
+If failed rows were corrected, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once the rejected and invalid rows are corrected, run the wfr batch command again.
-Once failed rows are corrected, too, add --send-changed.
+If failed rows were corrected, add --send-changed.
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
@@ -1092,7 +1092,7 @@ To run failed and rejected rows again as they are, add --retry-failed.
     const args = ['batch', 'w', '--results', 'out.jsonl', '--rows'];
     const saved = '\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n';
     expect((await wfr([...args, 't.csv', '--delimiter', ';'], { cwd })).stderr).toContain(saved);
-    const other = folderWith({ '-': '' });
+    const other = folderWith({});
     expect((await wfr([...args, '-'], { cwd: other, stdin: 'n\n1\n' })).stderr).toContain(saved);
   });
 

@@ -296,6 +296,18 @@ describe('results --only', () => {
     expect(stderr).toContain('2 failed: no\n');
   });
 
+  test('results --only: waiting rows that only the table has are counted in a warning', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 't.csv': 'n\n1\n2\n' });
+    await wfr(['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--limit', '1'], { cwd });
+    const show = (...args: string[]) => wfr(['results', 'out.jsonl', '--only', ...args], { cwd });
+    expect((await show('waiting')).stderr).toContain('not listed: 1 waiting row');
+    expect((await show('finished')).stderr).not.toContain('not listed');
+    expect((await show('waiting', '--rows', 't.csv')).stdout).toMatch(
+      /^ROW +n +OUTCOME\nt\.csv:3 +2 +waiting\n$/,
+    );
+  });
+
   test('results --only: what is no outcome is an error that lists them', async () => {
     const { exitCode, stdout, stderr } = await results(events, {}, '--only', 'fail');
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -440,24 +452,6 @@ bad-gmbh-march-26.pdf  failed:
     const cwd = folderOf(failed(3, 'no total'));
     const { stdout } = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
     expect(stdout).toBe('ROW      OUTCOME  /total\nt.csv:3  failed:  no total\n');
-  });
-
-  test('results --get: run ids have a column where values leave room, in windows of 100 columns and more', async () => {
-    const value = JSON.stringify({ long: 'x'.repeat(60) });
-    const cwd = folderOf([...finished(2, value), ...failed(3, 'no')]);
-    const at = (width: number) => {
-      const options = { cwd, env: { NO_COLOR: '1' }, terminal: width, stdoutTerminal: width };
-      return runCli(['results', 'out.jsonl', '--get', ''], options);
-    };
-    expect((await at(100)).stdout).toBe(
-      `LINE  RUN ID  OUTCOME   /long\n2     run-2   finished  ${'x'.repeat(60)}\n3     run-3   failed:  no\n`,
-    );
-    expect((await at(99)).stdout).toMatch(/^LINE {2}OUTCOME {3}\/long\n/);
-    const gets = [...Array(6).keys()].flatMap(() => ['--get', '/long']);
-    const options = { cwd, env: { NO_COLOR: '1' }, terminal: 100, stdoutTerminal: 100 };
-    const { stdout, stderr } = await runCli(['results', 'out.jsonl', ...gets], options);
-    expect(stdout).toMatch(/^LINE {2}OUTCOME {3}\/long/);
-    expect(stderr).not.toContain('no room');
   });
 
   test('results --get: numbers are aligned at their decimal points, and headers are cut before cells', async () => {
@@ -624,20 +618,17 @@ describe('results --rows', () => {
     expect(await headers(84)).toBe('customer order cost_center supplier OUTCOME /number /total /due');
     expect(await headers(89)).toBe('customer order cost_center supplier OUTCOME /number /total /due');
     expect(await headers(90)).toBe('customer order cost_center supplier scan@ OUTCOME /number /total /due');
-    expect(await headers(100)).toBe(
-      'customer order cost_center supplier scan@ RUN ID OUTCOME /number /total /due',
-    );
     const whole = 'customer order cost_center supplier scan@ OUTCOME /customer /number /total /due';
     expect(await headers(102)).toBe(whole);
-    expect(await headers(110)).toBe(whole.replace('OUTCOME', 'RUN ID OUTCOME'));
     writeFileSync(join(cwd, 't.csv'), table.replaceAll(/,.*,/g, ','));
     expect(await headers(44)).toBe('customer OUTCOME /number /total');
-    // A value stays where the table has the same.
+    // A cell stands for the value that is the same, as it is there in each row.
     writeFileSync(
       join(cwd, 't.csv'),
-      table.replace('P-1', '2').replace('P-2', '3').replace('order', 'order:='),
+      table.replace('P-1', '2.0').replace('P-2', '3').replace('order', 'order:='),
     );
-    expect(await headers(47)).toBe('customer OUTCOME /number /total');
+    expect(await headers(47)).toBe('customer order:= OUTCOME /number');
+    expect(await headers(60)).toBe('customer order:= OUTCOME /number /due');
     // Values that differ come before one that is the same in each row.
     const alike = folderOf([2, 3].flatMap((row) => finished(row, `{"type":"bill","total":${row}}`)));
     const narrow = { cwd: alike, env: { NO_COLOR: '1' }, stdoutTerminal: 28 };
@@ -651,6 +642,12 @@ describe('results --rows', () => {
     const options = { cwd: long, env: { NO_COLOR: '1' }, stdoutTerminal: 50 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], options);
     expect(stdout).toMatch(/^LINE {2}customer +OUTCOME {3}\/total\n/);
+    const path = `of/the/year/${'x'.repeat(30)}.pdf`;
+    const named = folderOf(finished(2, '{"total":1}'), { 't.csv': `customer,scan@\nAda,${path}\n` });
+    const paths = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { ...options, cwd: named });
+    expect(paths.stdout).toMatch(
+      /^LINE {2}customer {2}scan@ +OUTCOME {3}\/total\n2 {5}Ada {7}of.*….*pdf {2}fin/,
+    );
   });
 
   test('results --rows: without any output, no column stands for one', async () => {
