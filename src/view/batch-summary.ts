@@ -73,7 +73,7 @@ function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): strin
     wordPaint(word, style)(`${formatCount(count)} ${word}`);
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`}`,
-    ...counts.filter(([word]) => word === 'gone').map((count) => `${textOf(count)} (changed or removed)`),
+    ...counts.filter(([word]) => word === 'gone').map((count) => `${textOf(count)} (replaced or removed)`),
     ...(fact === undefined ? [] : [fact]),
   ].join('; ');
 }

@@ -418,7 +418,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,5', 'D,4'));
     const held = await run();
-    expect(held.stderr).toContain('2 finished, 1 held; 2 gone (changed or removed)');
+    expect(held.stderr).toContain('2 finished, 1 held; 2 gone (replaced or removed)');
     expect(held.stderr).toContain('rows.csv:3 (B)');
     expect(sent).toHaveLength(4);
     expect((await run()).exitCode).toBe(3);

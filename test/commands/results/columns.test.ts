@@ -735,7 +735,7 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +finished +Ada$/m);
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: +may replace/m);
     // An invalid row that has changed is a new one.
-    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(changed or removed\)$/m);
+    expect(stderr).toMatch(/^4 rows: 2 finished, 2 held; 1 gone \(replaced or removed\)$/m);
     expect(stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
@@ -780,7 +780,7 @@ describe('results --rows', () => {
     );
     const { stdout, stderr } = await show('--get', '');
     expect(stdout).not.toContain('gone');
-    expect(stderr).toContain('; 1 gone (changed or removed)\n');
+    expect(stderr).toContain('; 1 gone (replaced or removed)\n');
     expect((await show('--rows', 't.csv')).stderr).not.toContain('not listed');
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
@@ -832,7 +832,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
-        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(changed or removed\)\nBegan .*\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/,
+        / not listed: 2 gone rows; --get '' without --rows has all\n3 rows: 3 held; 2 gone \(replaced or removed\)\nBegan .*\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: +may replace a row that was sent\n/m);
@@ -891,7 +891,7 @@ describe('results --rows', () => {
     const show = async () =>
       (await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd })).stderr.split('\n')[0];
     const before = await show();
-    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (changed or removed)');
+    expect(before).toBe('3 rows: 1 failed, 2 held; 1 gone (replaced or removed)');
     await wfr(batch, { cwd });
     expect(await show()).toBe(before);
   });
@@ -924,7 +924,7 @@ describe('results --rows', () => {
     // Of equal rows, the finished one stays.
     write('t.csv', 'A F B');
     const less = await show();
-    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (changed or removed)');
+    expect(countsOf(less)).toBe('3 rows: 3 finished; 1 gone (replaced or removed)');
     const sent = triggered.length;
     expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 gone');
     expect(triggered).toHaveLength(sent);
