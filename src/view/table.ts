@@ -70,8 +70,9 @@ export function layOutTable<Row>(
     const cells = shown.map((column) => {
       const text = row ? column.text(row) : column.header;
       const paint = row ? column.paint?.(row) : style.bold;
-      const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
-      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width, /^\/.+\//.test(text));
+      // Pointers may differ only at their ends.
+      const isLabel = row ? column.isCutInMiddle?.(row) && !text.startsWith('line ') : text.startsWith('/');
+      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width);
       const space = ' '.repeat(column.width - textWidth(cut));
       const cell = paint?.(cut) ?? cut;
       return column.isNumber ? space + cell : cell + space;
