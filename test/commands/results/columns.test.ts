@@ -650,6 +650,18 @@ describe('results --rows', () => {
     );
   });
 
+  test('results --rows --get: a value that was asked for has half of the window before columns of the table', async () => {
+    const cwd = folderOf(finished(2, JSON.stringify({ long: 'x'.repeat(60) })), {
+      't.csv': 'customer,order\nA,P-1\n',
+    });
+    const show = async (width: number) => {
+      const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: width };
+      return (await runCli(['results', 'out.jsonl', '--rows', 't.csv', '--get', '/long'], options)).stdout;
+    };
+    expect(await show(60)).toMatch(/^LINE {2}customer {2}OUTCOME {3}\/long\n/);
+    expect(await show(68)).toMatch(/^LINE {2}customer {2}order {2}OUTCOME {3}\/long\n/);
+  });
+
   test('results --rows: without any output, no column stands for one', async () => {
     const { stdout } = await results(failed(2, 'no total'), { 't.csv': 'n\n1\n' }, '--rows', 't.csv');
     expect(stdout).toBe('ROW      n  OUTCOME\nt.csv:2  1  failed:  no total\n');
