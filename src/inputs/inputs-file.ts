@@ -31,8 +31,9 @@ export function segmentOf({ name, separator, value, mediaType }: Item, isCell = 
   const start = escapeName(name);
   const text = /^[\w.-]+$/.test(value) ? value : 'text';
   const fix = isCell ? `name the column ${start}` : `use ${start}=${text}; see wfr help inputs`;
-  const comma = /^-?\d+([.,]\d{3})*[.,]\d+$/.test(value) ? '; a number has a point, no comma' : '';
-  return checkJson(Buffer.from(value), `${comma}; for text, ${fix}`);
+  if (value.includes(',') && /^-?\d+([.,]\d{3})*[.,]\d+$/.test(value))
+    throw new InputError(`not a number, which has a point and no comma; for text, ${fix}`);
+  return checkJson(Buffer.from(value), `; for text, ${fix}`);
 }
 
 /** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
