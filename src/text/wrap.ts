@@ -17,6 +17,9 @@ function shownWidth(text: string): number {
 const BREAK =
   /(?<!\bline|\bwfr(?: help| results| sandbox(?: --)?)?|[ (m][\d,]*\d(?= [a-z])|\d[hm](?= \d)|:\d\d(?= UTC)|(?:^|[ :])\d+(?= \()) /i;
 
+/** A space at which no line is wrapped. */
+export const NO_BREAK = '\u00a0';
+
 /**
  * Wraps a text into lines of at most `width` characters, the first of `first`, which keeps its indentation; a longer word is
  * a line of its own.

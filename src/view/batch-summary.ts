@@ -4,7 +4,7 @@ import type { ErrorCode } from '../exit-code.js';
 import { commonTable, type State, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine } from '../text/sanitize.js';
-import { wrapLines } from '../text/wrap.js';
+import { NO_BREAK, wrapLines } from '../text/wrap.js';
 import { type NextStep, type Style, stepLines, wordPaint } from './presentation.js';
 import { reasonTexts } from './summary.js';
 
@@ -42,40 +42,44 @@ const MAX_REASONS = 10;
 const MAX_MESSAGE = 400;
 /** Columns before the rows that are listed, and behind them. */
 const INDENT = 7;
-/** A space at which no line is wrapped. */
-const NO_BREAK = '\u00a0';
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
-export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
+export function formatBatchSummary(
+  summary: BatchSummary,
+  style: Style,
+  width: number,
+  platform?: NodeJS.Platform,
+): string[] {
   const { counts, reasons, period, notes, next } = summary;
   const frequent = reasons.slice(0, MAX_REASONS);
   const lines = [
-    countsLine(summary, style),
-    ...(period ? [period] : []),
+    ...countsLines(summary, style),
     ...counts.flatMap(([word]) =>
       frequent
         .filter(({ state }) => wordOf(state) === word)
         .flatMap((reason) => reasonLines(reason, style, width)),
     ),
     ...moreReasons(reasons.slice(MAX_REASONS)),
-    ...(reasons.length > 0 && notes.length + next.length > 0 ? [''] : []),
+    ...((period || reasons.length > 0) && notes.length + next.length > 0 ? [''] : []),
     ...notes.map(sanitizeLine),
   ];
   const wrapped = wrapLines(lines, width).map((line) => line.replaceAll(NO_BREAK, ' '));
-  return [...wrapped, ...stepLines(next, style, width)];
+  return [...wrapped, ...stepLines(next, style, width, platform !== 'win32')];
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, isRead, fact }: BatchSummary, style: Style): string {
+function countsLines({ counts, isRead, fact, period }: BatchSummary, style: Style): string[] {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
     wordPaint(word, style)(`${formatCount(count)} ${word}`);
-  return [
-    `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`}`,
-    ...counts.filter(([word]) => word === 'gone').map((count) => `${textOf(count)} (replaced or removed)`),
-    ...(fact === undefined ? [] : [fact]),
-  ].join('; ');
+  const states = present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`;
+  const gone = counts
+    .filter(([word]) => word === 'gone')
+    .map(([, count]) => `${formatCount(count)} replaced or removed`);
+  const facts = [...(period ? [period] : []), ...gone, ...(fact ? [fact] : [])].join('; ');
+  const first = `${pluralize(rows, 'row')}: ${states}`;
+  return period || !facts ? [first, facts].filter(Boolean) : [`${first}; ${facts}`];
 }
 
 function reasonLines({ state, rows, ...reason }: StateReason, style: Style, width: number): string[] {

@@ -145,16 +145,40 @@ export interface NextStep {
 }
 
 /**
- * Returns the lines of steps. Where a command does not fit beside its text, each is on a line of its own, which the terminal
- * wraps, so that it can be copied.
+ * Returns the lines of steps. Where a command does not fit beside its text, each is on lines of its own, which can be copied: a
+ * shell joins those that end with a backslash, a terminal wraps others.
  */
-export function stepLines(steps: readonly NextStep[], style: Style, width: number): string[] {
+export function stepLines(
+  steps: readonly NextStep[],
+  style: Style,
+  width: number,
+  joinsLines = false,
+): string[] {
   const isNarrow =
     width > 0 && steps.some(({ text, command = '' }) => text.length + 2 + command.length > width);
   return steps.flatMap(({ text, command }) => {
     if (command === undefined) return wrapLines([text], width);
     return isNarrow
-      ? [...wrapLines([`${text}:`], width), `  ${style.bold(command)}`]
+      ? [
+          ...wrapLines([`${text}:`], width),
+          ...(joinsLines ? breakCommand(command, width) : [`  ${command}`]).map((line) => style.bold(line)),
+        ]
       : [`${text}: ${style.bold(command)}`];
   });
+}
+
+/** Matches a word of a command, and a flag or an operator with the words that follow it. */
+const WORD = /(?:'[^']*'|"[^"]*"|[^ ])+/.source;
+const GROUP = new RegExp(`${WORD}(?: (?![->])${WORD})*`, 'g');
+
+/** Returns a command in lines of at most `width` columns, broken before flags and operators. */
+function breakCommand(command: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const group of command.match(GROUP) ?? []) {
+    const longer = `${lines.at(-1)} ${group}`;
+    // What continues a command is indented by two more columns.
+    if (lines.length > 0 && longer.length <= width - 2) lines[lines.length - 1] = longer;
+    else lines.push(`${lines.length === 0 ? '  ' : '    '}${group}`);
+  }
+  return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
 }

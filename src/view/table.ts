@@ -26,8 +26,10 @@ export interface Column<Row> {
   rank?: number;
   /** The width that suffices where others need room: it is narrowed further only with all of them. LEAST by default. */
   least?: number;
-  /** Whether it is shown only where no other column is narrowed for it. */
-  isSpare?: boolean;
+  /** Whether it is of what a row results in: where that is nothing, its detail is there. */
+  isResult?: boolean;
+  /** What is said of it where it is left out. */
+  note?: string;
   /** Whether both ends of a cell tell it from others, as in a path, unlike in `line 12 (ACME)`. */
   isCutInMiddle?(row: Row): boolean;
 }
@@ -39,76 +41,107 @@ const MIN_WIDTH = 4;
 const MIN_HEADER = 10;
 /** The width that suffices for most columns. */
 const LEAST = 20;
-/** The columns of a reference to another row and the gap before it, but for long names. */
-const REFERENCE = 16;
+/** The columns of a state with a reference to another row and the gap before it, but for long names. */
+const REFERENCE = 24;
+/** The lines of a detail beside its row at most. */
+const MAX_BESIDE = 3;
+
+/** The word for the state of a row that has no results, below this header if no row has any. */
+interface State<Row> {
+  header: string;
+  text(row: Row): string;
+}
 
 /**
- * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below. A
- * reason is a detail that follows the column `after`, and is given once in a window. Empty columns are left out; wider than `width`, those of
- * the highest rank are, which `leftOut` names, then cells are cut.
+ * Returns a line for the header, and for each row a line, with its `detail` in place of the empty cells at its end, or below. With
+ * a `state`, the detail of a row is why it has no results, and is given once in a window. Empty columns are left out; wider than
+ * `width`, those of the highest rank are, which `leftOut` has, then cells are cut.
  */
 export function layOutTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   { style, width: windowWidth }: Pick<Layout, 'style' | 'width'>,
-  detail: Pick<Column<Row>, 'text' | 'paint'> & { after?: string },
+  detail: Pick<Column<Row>, 'text' | 'paint'> & { state?: State<Row> },
 ) {
   const width = windowWidth || Number.POSITIVE_INFINITY;
-  const { after } = detail;
+  const { state } = detail;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
+  const hasResults = !state || filled.some(({ isResult }) => isResult);
   const shown = fitColumns(
     filled.map((column) => {
       const cells = Math.max(...rows.map((row) => textWidth(column.text(row))));
       return { ...column, cells, width: Math.max(textWidth(column.header), cells) };
     }),
     // What follows the last column needs room, too.
-    width - (width >= ROOM_FOR_PREFIX && filled.at(-1)?.header === after ? REFERENCE : 0),
+    width - (hasResults ? 0 : Math.min(REFERENCE, width / 3)),
   );
+  /** The columns before those of the results. */
+  const leading = state ? shown.filter(({ isResult }) => !isResult).length : 0;
   const [first] = shown;
-  const indent = GAP.length + (after && first && first.width < 10 ? first.width : 0);
+  const indent = GAP.length + (state && first && first.width < 10 ? first.width : 0);
+  const cut = (column: SizedColumn<Row>, row?: Row) => {
+    const text = row ? column.text(row) : column.header;
+    // Pointers may differ only at their ends.
+    const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
+    // The last name of a pointer says most.
+    return isLabel
+      ? cutMiddle(text, column.width)
+      : cutText(text, column.width, !row && text.startsWith('/'));
+  };
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
-      const text = row ? column.text(row) : column.header;
+      const text = cut(column, row);
       const paint = row ? column.paint?.(row) : style.bold;
-      // Pointers may differ only at their ends.
-      const isLabel = row ? column.isCutInMiddle?.(row) && !text.startsWith('line ') : text.startsWith('/');
-      const cut = isLabel ? cutMiddle(text, column.width) : cutText(text, column.width);
-      const space = ' '.repeat(column.width - textWidth(cut));
-      const cell = paint?.(cut) ?? cut;
+      const space = ' '.repeat(column.width - textWidth(text));
+      const cell = paint?.(text) ?? text;
       return column.isNumber ? space + cell : cell + space;
     });
     return cells.join(GAP).trimEnd();
   };
+  /** Whether the state of a row is in a column of its own. */
+  let hasColumn = false;
   /** The first cells of the rows that had reasons first. */
   const firsts = new Map<string, string>();
   const linesOf = (row: Row): string[] => {
-    const cells = line(row);
-    const full = detail.text(row);
-    if (!full) return [cells];
-    const known = after && windowWidth && firsts.get(full);
+    const reason = detail.text(row);
+    const hasValue = shown.some(({ text, isResult }) => isResult && text(row));
+    const word = hasValue ? '' : (state?.text(row) ?? '');
+    if (!word && (state || !reason)) return [line(row)];
+    const name = first?.text(row) ?? '';
+    // Beside its reason alone, a name has room.
+    const cells = word && leading === 1 && textWidth(name) <= width / 2 ? name : line(row);
+    const known = state && windowWidth && firsts.get(reason);
     const reference = `as in ${first?.header.toLowerCase()} ${known}`;
-    const shownText = known && 2 * reference.length < full.length ? reference : full;
-    if (!known) firsts.set(full, first?.text(row) ?? '');
+    const shownReason = known && 2 * reference.length < reason.length ? reference : reason;
+    if (!known) firsts.set(reason, name);
+    const text = [word, shownReason].filter(Boolean).join(': ');
     const paint = detail.paint?.(row) ?? String;
-    const count = 1 + shown.findLastIndex(({ text }) => text(row));
-    const place = count < shown.length ? lineWidth(shown.slice(0, count)) : 0;
+    const count = Math.max(leading, 1 + shown.findLastIndex(({ text }) => text(row)));
     const used = textWidth(cells);
-    const start = (after ? used : place) + GAP.length;
-    const room = width - start;
-    // A word may be wider than the room.
-    const fits = (room >= MIN_TEXT_WIDTH || textWidth(shownText) <= room) && start > used;
-    const isBeside = fits && wrap(shownText, room).every((text) => textWidth(text) <= room);
-    const column = isBeside ? start : indent;
-    const lines = wrap(shownText, width - column).map((text, index) => {
-      const isFirst = isBeside && index === 0;
-      return (isFirst ? cells + ' '.repeat(start - used) : ' '.repeat(column)) + paint(text);
+    const start = (state || count < shown.length ? lineWidth(shown.slice(0, count)) : 0) + GAP.length;
+    const begin = state ? Math.max(start, used + GAP.length) : start;
+    const beside = wrap(text, width - start, width - begin);
+    // A word may be wider than the room. Many short lines take more of a window than some long ones.
+    const isBeside =
+      (width - begin >= MIN_TEXT_WIDTH || beside.length === 1) &&
+      beside.length <= MAX_BESIDE &&
+      begin > used &&
+      beside.every((one, index) => textWidth(one) <= width - (index === 0 ? begin : start));
+    hasColumn ||= isBeside && leading === shown.length;
+    const lines = (isBeside ? beside : wrap(text, width - indent)).map((one, index) => {
+      if (!isBeside) return ' '.repeat(indent) + paint(one);
+      return (index === 0 ? cells + ' '.repeat(begin - used) : ' '.repeat(start)) + paint(one);
     });
     return isBeside ? lines : [cells, ...lines];
   };
-  const leftOut = filled
-    .filter(({ text }) => !shown.some((column) => column.text === text))
-    .map(({ header }) => header);
-  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
+  const leftOut = filled.filter(({ text }) => !shown.some((column) => column.text === text));
+  const lines = rows.flatMap(linesOf);
+  const header = line();
+  const space = ' '.repeat(lineWidth(shown) + GAP.length - textWidth(header));
+  return {
+    lines: [hasColumn && state ? header + space + style.bold(state.header) : header, ...lines],
+    leftOut,
+  };
 }
 
 /** A column with its width, and that of its cells. */
@@ -119,16 +152,16 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
   const kept = new Set<SizedColumn<Row>>();
   const byRank = columns.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other);
   for (const column of byRank) {
+    // Others are narrowed less for one that says little more than what is said of it.
     const narrowed = [...kept, column].map((one) => {
-      const isWhole = column.isSpare && one !== column;
-      return { width: isWhole ? one.width : Math.min(one.width, one.least ?? LEAST) };
+      const { width, least = LEAST } = one;
+      return { width: Math.min(width, column.note && one !== column ? 1.5 * least : least) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   /** Long texts are cut first, then headers, and columns that have no more than suffices last. */
-  const orderOf = ({ width, cells, isSpare, least = LEAST }: SizedColumn<Row>) => {
-    if (isSpare && width > least) return 4;
+  const orderOf = ({ width, cells, least = LEAST }: SizedColumn<Row>) => {
     if (width > Math.max(LEAST, least)) return 3;
     return width > Math.max(cells, MIN_HEADER) ? 2 : Number(width > least);
   };

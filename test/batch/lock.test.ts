@@ -208,7 +208,7 @@ describe('batch: the lock of a results file', () => {
     expect(later).toMatch(/^\n\{"event":"open".*"torn":true/);
     expect(later).toContain('"ended"');
     expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toMatch(
-      /^2 rows: 2 finished\nBegan 20.*\nTo list the outputs: .*\nTo save the outputs: .*\n$/,
+      /^2 rows: 2 finished\nBegan 20.*\n\nTo list the outputs: .*\nTo save the outputs: .*\n$/,
     );
   });
 

@@ -172,7 +172,9 @@ describe('examples/scale/kubernetes.yml', () => {
       const joined = await bash(joiner.args[0], {}, { cwd: world.cwd });
       expect(joined).toMatchObject({
         exitCode: 0,
-        stdout: expect.stringMatching(/^10 rows: 10 finished\nBegan 20.*\nReport: .*\nTo list the outputs: /),
+        stdout: expect.stringMatching(
+          /^10 rows: 10 finished\nBegan 20.*\n\nReport: .*\nTo list the outputs: /,
+        ),
       });
       expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
     },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { formatBatchSummary } from '../../src/view/batch-summary.js';
 import { PLAIN } from '../../src/view/presentation.js';
 
-test('closing block: its lines fit the window, and a command stays whole', () => {
+test('closing block: its lines fit the window, and a command is broken as shells take it', () => {
   const style = { ...PLAIN, bad: (text: string) => `<${text}>` };
   const summary = {
     counts: [['failed', 3]] as const,
@@ -24,7 +24,8 @@ test('closing block: its lines fit the window, and a command stays whole', () =>
     '      19 (Customer 18), 20 (Customer 19)',
     '',
     'To continue:',
-    '  <wfr batch w --rows mixed.csv --retry-failed>',
+    '<  wfr batch w --rows mixed.csv \\>',
+    '<    --retry-failed>',
   ]);
 });
 

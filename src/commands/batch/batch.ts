@@ -186,7 +186,8 @@ async function sendRows(
   const fact = `${isContinued ? now : ''}took ${formatElapsed(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.showsErrors)) {
     const shown = log.rows.known === 0 ? summary : { ...summary, fact };
-    reporter.notice(formatBatchSummary(shown, reporter.style, context.stderr.columns).join('\n'));
+    const { stderr, platform } = context;
+    reporter.notice(formatBatchSummary(shown, reporter.style, stderr.columns, platform).join('\n'));
   }
   const rows = { ...endingOfRows(log.rows, summary), retryAfter: run.retryAfter };
   const joined = flags.report && file && (await joinFiles([file]));

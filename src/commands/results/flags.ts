@@ -23,7 +23,7 @@ Examples:
       .addOption(
         common(
           '--get <pointer>',
-          "print this value of each output, such as /total, or '' for all; repeatable",
+          "print this value of each output, such as /total, or '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
       .addOption(common('--rows <file|->', 'print columns and rows of the table, sent or not'))

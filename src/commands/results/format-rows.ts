@@ -14,6 +14,7 @@ import { withoutLabel } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { joinChunks } from '../../text/utf8.js';
+import { NO_BREAK, wrapLines } from '../../text/wrap.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
 import type { Column } from '../../view/table.js';
 import { idLine } from '../shared/print-run.js';
@@ -29,6 +30,8 @@ export interface RowsLayout {
   /** The values of an output to show: those that the user has named with `get`, else all; for people, those that have room. */
   pointers: readonly ValuePointer[];
   get?: readonly string[] | undefined;
+  /** The columns of the table that are shown. */
+  columns: readonly string[] | undefined;
   /** The outcomes of the rows that are shown, by their words; all by default. */
   only?: readonly string[];
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
@@ -51,7 +54,7 @@ export const TIMES = {
     durationMs === undefined ? null : durationMs / 1_000,
 };
 
-/** The members of a row in the order of `-o json` and of `-o csv`; the output or its values follow. */
+/** The members of a row in the order of `-o json`; the output or its values follow. */
 const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | null>> = {
   row: ({ row = null }) => row,
   label: ({ label = null }) => label,
@@ -66,6 +69,9 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
   },
   ...TIMES,
 };
+
+/** The columns of `-o csv`, behind those of the table; the empty name stands for the values. */
+const CSV_COLUMNS = 'label outcome  message step status row id started duration'.split(' ');
 
 /** A row as it is shown. */
 interface ResultRow {
@@ -86,18 +92,22 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
+/** The characters of a value that all rows have, where it is not shown. */
+const MAX_NOTE = 20;
+
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, pointers, get, only, table, source, delimiter = ',', excel = false } = layout;
+  const { columns = [] } = layout;
   const isWindow = page.width > 0;
   const isForPeople = format === 'text' || format === 'csv';
   const isOnce = joined.header?.salt !== undefined;
   const valueNames = pointers.map(({ text }) => text || 'output');
-  /** The names of columns that the window has no room for. */
-  const leftOut = new Set<string>();
+  /** What is said of columns that are not shown, by their names. */
+  const leftOut = new Map<string, string>();
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
   /** The first row with a cell that spreadsheets cut. */
@@ -112,8 +122,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   async function* readAllRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) {
-        // Of what is gone, people need the outputs: a file that has failed may have been replaced.
-        if (!isForPeople || only || outcome.state !== 'gone' || isFinished(outcome.run)) yield toRow(outcome);
+        const { state, run } = outcome;
+        // Of what is gone, people need the outputs: a file that has failed may have been replaced. Some waiting rows say less than none.
+        const isIncluded =
+          state === 'gone' ? only || isFinished(run) : state !== 'waiting' || unlisted() === 0;
+        if (!isForPeople || isIncluded) yield toRow(outcome);
       }
       return;
     }
@@ -123,7 +136,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         const row = joined.rowOf?.(number);
         if (row === undefined) continue;
         const outcome: Outcome = row === 0 ? { state: 'waiting', label } : reader.read(row);
-        yield toRow(outcome, label, cells);
+        const shown = cells.filter((_, index) => columns.includes(table.columns[index] ?? ''));
+        yield toRow(outcome, label, shown);
       }
     } finally {
       reader.close();
@@ -170,25 +184,31 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       return `${text.slice(0, text.lastIndexOf('\n', text.length - 2))},\n  "rows": [\n    `;
     }
     if (format !== 'csv') return '';
-    const columns = table?.columns ?? [];
     // A column of the table may have the same name.
-    const names = Object.keys(COLUMNS).map((name) => (columns.includes(name) ? `wfr.${name}` : name));
-    return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names, ...valueNames])}`;
+    const names = CSV_COLUMNS.flatMap((name) => {
+      if (name === '') return valueNames;
+      return columns.includes(name) ? `wfr.${name}` : name;
+    });
+    return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names])}`;
   }
 
   /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
   async function* readTables(): AsyncGenerator<string, void, void> {
     const { cutText, layOutTable } = await import('../../view/table.js');
+    /** Compares names as people do: 2 before 10, and a before B. */
+    const { compare } = new Intl.Collator('en', { numeric: true });
     let rows: string[][] = [];
     let size = 0;
     const layOut = () => {
       if (rows.length === 0) return '';
+      // A row that replaces another one has its place.
+      if (!table) rows.sort(([one = ''], [other = '']) => compare(one, other));
       const laidOut = layOutTable(rows, columnsOf(rows), page, {
         text: reasonOf,
-        paint: paintOf,
-        after: 'OUTCOME',
+        paint: (row) => wordPaint(outcomeOf(row), page.style),
+        state: { header: 'OUTCOME', text: outcomeOf },
       });
-      for (const header of laidOut.leftOut) leftOut.add(header);
+      for (const { header, note = '' } of laidOut.leftOut) leaveOut(header, note);
       return `${laidOut.lines.join('\n')}\n`;
     };
     /** Returns a text as a cell of one line: line feeds are as JSON has them. */
@@ -198,8 +218,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       const row = [
         cellOf(label, MAX_REASON),
         ...cells.map((cell) => cellOf(textOf(cell))),
-        cellOf(facts.outcome),
         ...values.map((value) => cellOf(textOf(value))),
+        cellOf(facts.outcome),
         cellOf(failureText(facts), MAX_REASON),
       ];
       rows.push(row);
@@ -214,57 +234,74 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   /** A row is not gone for the reason of its run. */
   const reasonOf = (row: readonly string[]) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
-  const outcomeOf = (row: readonly string[]) => row[1 + (table?.columns.length ?? 0)] ?? '';
-  const paintOf = (row: readonly string[]) => wordPaint(outcomeOf(row), page.style);
+  const outcomeOf = (row: readonly string[]) => row.at(-2) ?? '';
+
+  /** Keeps what is said of a column that is not shown; nothing if it differs between the tables. */
+  function leaveOut(name: string, note: string): void {
+    leftOut.set(name, (leftOut.get(name) ?? note) === note ? note : '');
+  }
 
   /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
-    const written = table?.columns ?? [];
-    // In a window, the table or the folder that the user has named is left out.
-    const labels = isWindow ? rows.map(([label = '']) => label) : [];
-    const name = commonTable(labels);
-    const start = name || commonStart(labels).replace(/[^/]*$/, '');
+    // In a window, the table or the folder that all rows have is left out.
+    const texts = (at: number) => (isWindow ? rows.flatMap(({ [at]: text }) => text || []) : []);
+    const name = commonTable(texts(0));
+    const start = name || commonFolder(texts(0));
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: readonly string[]) =>
-      (name && outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    const valuesAt = written.length + 2;
-    /** Whether a column has the cells of another one, as numbers such as 1.50 and 1.5, or none. */
+      (outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
+    const valuesAt = columns.length + 1;
+    /** Whether a column has the cells of another one, or none. */
     const isCopy = (at: number, other: number) =>
       rows.some((row) => row[at]) &&
-      rows.every(({ [at]: cell, [other]: same }) => !cell || cell === same || Number(cell) === Number(same));
-    const columns: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
+      rows.every(({ [at]: cell, [other]: same }) => !cell || isSame(cell, same));
+    /** Of each value, the column of the table that has the same in all rows; -1 if none has. */
+    const copies = valueNames.map((_, value) =>
+      get ? -1 : columns.findIndex((_, index) => isCopy(valuesAt + value, index + 1)),
+    );
+    const finished = rows.filter((row) => outcomeOf(row) === 'finished');
+    const shown: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
       {
         header: name ? 'LINE' : 'ROW',
         isCutInMiddle: () => !name,
         least: get ? 16 : Math.max(20, page.width / 4),
       },
       // The first one usually names the row. Two values precede the second one, values that differ the others; files are last.
-      ...written.map((header, index) => {
-        const copy = valueNames.findIndex((_, value) => isCopy(valuesAt + value, index + 1));
-        const isSpare = header.endsWith('@');
-        const place = isSpare ? 3_000 : index === 1 ? 1.5 : 2_000;
-        // It has the place of a value that is the same: rows that have failed have it, too.
-        return { header, rank: index && (copy < 0 ? place + index : 1 + copy), isSpare };
+      ...columns.map((column, index) => {
+        const copy = copies.indexOf(index);
+        const at = index + 1;
+        const isFile = column.endsWith('@');
+        const folder = isFile ? commonFolder(texts(at)) : '';
+        const place = isFile ? 3_000 : index === 1 ? 1.5 : 2_000;
+        return {
+          header: nameOfColumn(column),
+          // It has the place of a value that is the same: rows that have failed have it, too.
+          rank: index && (copy < 0 ? place + index : 1 + copy),
+          ...(isFile && {
+            text: ({ [at]: cell = '' }: readonly string[]) => cell.slice(folder.length),
+            isCutInMiddle: () => true,
+            least: 16,
+          }),
+        };
       }),
-      {
-        header: 'OUTCOME',
-        least: page.width,
-        text: (row) => outcomeOf(row) + (reasonOf(row) ? ':' : ''),
-        paint: paintOf,
-      },
       ...valueNames.map((header, index) => {
         // What was asked for has half of the window.
-        if (get) return { header, isKept: true, least: page.width / 2 / get.length };
+        if (get) return { header, isResult: true, isKept: true, least: page.width / 2 / get.length };
         // An output that has none of the values says more than most values.
-        if (header === 'output') return { header, rank: 1 };
-        const at = valuesAt + index;
-        const isCopied = written.some((_, column) => isCopy(at, column + 1));
-        const isAlike = rows.length > 1 && new Set(rows.flatMap((row) => row[at] || [])).size < 2;
-        const place = isCopied ? 4_000 : isAlike ? 2_500 : 1;
-        return { header, rank: place + index, isSpare: isCopied };
+        if (header === 'output') return { header, isResult: true, rank: 1 };
+        const { [valuesAt + index]: cell = '' } = finished[0] ?? [];
+        const isAlike = finished.length > 1 && finished.every((row) => isSame(row[valuesAt + index], cell));
+        const note = isAlike && cell.length <= MAX_NOTE ? `always ${cell}` : '';
+        return { header, isResult: true, rank: (isAlike ? 3_500 : 1) + index, note };
       }),
     ];
-    return columns.map((column, index) => {
+    return shown.flatMap((column, index) => {
+      const header = sanitize(column.header);
+      const copied = columns[copies[index - valuesAt] ?? -1];
+      if (copied !== undefined) {
+        leaveOut(header, `= ${sanitize(nameOfColumn(copied))}`);
+        return [];
+      }
       const isNumber = index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell));
       const decimals = Math.max(...rows.map(({ [index]: cell }) => decimalsOf(cell)));
       /** Numbers are aligned at their decimal points. */
@@ -274,11 +311,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
         text: (row) => (index === 0 ? nameOf(row) : aligned(row)),
         isNumber,
         // The end of a path or of an id tells it from others.
-        isCutInMiddle: ({ [index]: cell = '' }) =>
-          column.header.endsWith('@') || !(isNumber || /\s|…$/.test(cell)),
+        isCutInMiddle: ({ [index]: cell = '' }) => !(isNumber || /\s|…$/.test(cell)),
         least: Math.max(8, page.width / 7),
         ...column,
-        header: sanitize(column.header),
+        header,
       };
     });
   }
@@ -286,10 +322,27 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
     if (only && !only.includes(table ? 'gone' : 'waiting')) return 0;
-    if (!table) return total - missing - rows.known;
+    const unseen = total - missing - rows.known;
+    if (!table) return unseen > 0 && isForPeople ? unseen + rows.count('waiting') : unseen;
     const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
       rows.isGone(row) && (state !== 'gone' || rows.recordedState(row) === 'finished');
     return [...rows.entries()].filter(isUnlisted).length;
+  }
+
+  /** Returns what is not listed, and not shown. */
+  function omissions(): string[] {
+    const count = unlisted();
+    const rows = `--rows ${source ? shellCommand([source]) : '<table>'}`;
+    const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
+    const shown = [...leftOut].map(([name, note]) =>
+      note ? `${name} (${note})`.replaceAll(' ', NO_BREAK) : name,
+    );
+    return [
+      ...(shown.length > 0 ? [`shown: ${listFirst(shown, 9)}; --get chooses, -o${NO_BREAK}csv has all`] : []),
+      ...(count > 0 && format !== 'id'
+        ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`]
+        : []),
+    ];
   }
 
   function formatRow(row: ResultRow): string | Uint8Array {
@@ -310,7 +363,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   function jsonLine({ cells, facts, values }: ResultRow): Buffer {
     const json = jsonObject(
       [
-        ['table', table && jsonObject(table.columns.map((name, index) => [name, cells[index]]))],
+        ['table', table && jsonObject(columns.map((name, index) => [name, cells[index]]))],
         get
           ? ['values', jsonObject(pointers.map(({ text }, index) => [text, values[index] ?? NULL]))]
           : ['output', values[0] ?? NULL],
@@ -321,7 +374,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   }
 
   function csvRow({ cells, facts, values }: ResultRow): string {
-    const texts = [...cells.map(textOf), ...Object.values(facts), ...values.map(textOf)];
+    const own = CSV_COLUMNS.flatMap((name) => (name === '' ? values.map(textOf) : (facts[name] ?? null)));
+    const texts = [...cells.map(textOf), ...own];
     if (texts.some((text) => typeof text === 'string' && text.length > MAX_CELL))
       cutRow ??= Number(facts.row);
     return csvLine(texts);
@@ -339,6 +393,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
         for await (const text of readTables()) yield Buffer.from(text);
+        const notes = omissions().map((line) => `Not ${line}.`);
+        for (const line of wrapLines(notes, page.width))
+          yield Buffer.from(`${page.style.dim(line.replaceAll(NO_BREAK, ' '))}\n`);
         return;
       }
       const writer = new ChunkWriter();
@@ -355,18 +412,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       yield writer.flush();
     },
 
-    /** Returns what the rows did not show. */
+    /** Returns what the rows did not show, and what is wrong with it. */
     warnings(): string[] {
       const warnings = [...absent].flatMap(([{ text }, error]) =>
         error ? `--get ${text}: no row has this value: ${error.facts.summary.join('; ')}` : [],
       );
-      const count = unlisted();
-      const rows = `--rows ${source ? shellCommand([source]) : '<table>'}`;
-      const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
-      if (count > 0 && format !== 'id')
-        warnings.push(`not listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`);
-      if (leftOut.size > 0)
-        warnings.push(`no room for ${listFirst([...leftOut], 9)}; --get chooses values, -o csv has all`);
+      if (format !== 'text') warnings.push(...omissions().map((line) => `not ${line}`));
       if (excel && cutRow !== undefined)
         warnings.push(
           `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
@@ -376,14 +427,24 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   };
 }
 
+/** Returns the name of an input, of the column of a table: without what says how its cells are read. */
+export const nameOfColumn = (column: string) => column.replace(/(@?:?=|@)$/, '');
+
+/** Returns whether two cells are the same, as are 1.50 and 1.5; what was cut may differ. */
+function isSame(cell = '', other = ''): boolean {
+  if (cell === other) return !cell.endsWith('…');
+  const plain = (text: string) => text.replace(/^(-?\d+)\.0+$|^(-?\d+\.\d*[1-9])0+$/, '$1$2');
+  return plain(cell) === plain(other);
+}
+
 /** Returns the characters of a number from its decimal point on. */
 const decimalsOf = (number = '') => /\.\d+/.exec(number)?.[0].length ?? 0;
 
-/** Returns what all texts begin with. */
-function commonStart([first = '', ...others]: readonly string[]): string {
+/** Returns the folder that all paths have, with a slash at its end; empty if they have none. */
+function commonFolder([first = '', ...others]: readonly string[]): string {
   let start = first;
   for (const text of others) while (!text.startsWith(start)) start = start.slice(0, -1);
-  return start;
+  return start.replace(/[^/]*$/, '');
 }
 
 const NULL = Buffer.from('null');

@@ -9,6 +9,7 @@ import {
   throwProblems,
   throwUnless,
   UsageError,
+  unknownName,
 } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral, toExitCode } from '../../exit-code.js';
 import { continuation, findByStart, isBatch, openHistory, type PastRun } from '../../history/history.js';
@@ -52,7 +53,7 @@ import {
   summarize,
 } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
+import { formatRows, nameOfColumn, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
@@ -68,9 +69,14 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const named = await Promise.all(patterns.map((text) => resultsFileOf(text, context)));
     const names = [...new Set(await expandPatterns(named, context))];
     const files = names.map((name) => ({ name, path: resolvePath(name, context) }));
+    const { only, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
+    // With a table, what is no pointer is a column of it.
+    const isColumn = (name: string) => tablePath !== undefined && /^[^/]/.test(name);
+    const chosenColumns = flags.get?.filter(isColumn) ?? [];
+    const get = flags.get?.filter((name) => !isColumn(name)) ?? [];
     const plan = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
-      pointers: () => (flags.get ?? []).map(parseValuePointer),
+      pointers: () => get.map(parseValuePointer),
       delimiter: () => parseDelimiter(flags.delimiter),
       outcomes: () => assertOutcomes(flags.only),
       files: () =>
@@ -86,9 +92,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       throw new UsageError(error.problems, await findHint(files, context));
     });
     const { isMixed, problems, absent } = all;
-    const { get, only, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
-    const hasRows = plan.format !== 'text' || [get, only, tablePath].some((flag) => flag !== undefined);
-    const isShown = plan.format === 'text' && problems.length + absent.length === 0;
+    const isText = plan.format === 'text';
+    const hasRows = !isText || [flags.get, only, tablePath].some((flag) => flag !== undefined);
+    const isShown = isText && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
     const { command, source } = await findBatch(all, context);
     if (tablePath !== undefined && source === '') {
@@ -103,25 +109,31 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     try {
       const paths = { base: context.cwd, within: undefined };
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
+      const columns = table && chooseColumns(chosenColumns, table.columns);
       const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
       // For people, its values stand for the whole output.
-      const chosen = plan.format === 'text' && get?.[0] === '' ? undefined : get;
+      const chosen = get.length === 0 || (isText && get[0] === '') ? undefined : get;
       const rows = hasRows ? tablePath : source || undefined;
       const results =
-        isShown && !saveOutputs && !only ? [...names, ...toArgs({ get: chosen, rows, saveDocuments })] : [];
+        isShown && !saveOutputs && !only
+          ? [...names, ...toArgs({ get: [...chosenColumns, ...(chosen ?? [])], rows, saveDocuments })]
+          : [];
       const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
       const describe = () => summaryOf(joined, { notes, results, command, list }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
-        if (isMixed || (hasRows && context.errorsAsData)) return;
-        const { env, secrets, stdout, stderr } = context;
-        const output = { env, secrets, stdout: hasRows ? stderr : stdout };
+        if (isMixed || (!isText && context.errorsAsData)) return;
+        // It is no data: a pipe has it behind a table, and without one of CSV or JSON.
+        const output = { ...context, stdout: isText ? context.stdout : context.stderr };
         const { style, width } = await openLayout(flags.color, output);
-        const isBelow = hasRows && stdout.isTerminal && stderr.isTerminal;
-        const shown = isBelow && isSeen ? { ...summary, reasons: [] } : summary;
-        const lines = formatBatchSummary(shown, style, width);
-        if (isBelow) lines.unshift('');
+        const lines = formatBatchSummary(
+          isSeen ? { ...summary, reasons: [] } : summary,
+          style,
+          width,
+          context.platform,
+        );
+        if (isText && hasRows) lines.unshift('');
         await openStdoutQueue(output, interruption).writeSummary(`${lines.join('\n')}\n`);
       };
       if (problems.length > 0) {
@@ -146,13 +158,13 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           return run && (files?.outputOf(labelOf(outcome), row, run) ?? run.output);
         };
         const pointers = chosen ? plan.pointers : await findValues(joined, plan.format, !table, signal);
-        const layout = { ...flags, ...plan, get: chosen, pointers, page, table, source, outputOf };
+        const layout = { ...flags, ...plan, get: chosen, columns, pointers, page, table, source, outputOf };
         const formatted = formatRows(joined, layout);
         await printRows(formatted, factsOfRows(joined, summary, exit), warn, context, interruption);
         // A lost row is told by its id.
         const isListed =
           joined.rows.known <= MAX_SEEN && joined.rows.count('lost') === 0 && formatted.unlisted() <= 0;
-        await printSummary(summary, plan.format === 'text' && (only !== undefined || isListed));
+        await printSummary(summary, isText && (only !== undefined || isListed));
       } else await printSummary(summary);
       throwProblems(absent);
       const runs = report ? await listOutcomes(joined) : [];
@@ -241,6 +253,15 @@ function assertOutcomes(words: readonly string[] = []): void {
   const known = new Set((Object.keys(ROW_STATES) as RowState[]).map(wordOf));
   const expected = `expected ${[...known].join(', ')}`;
   throwProblems(words.map((word) => !known.has(word) && `--only ${word}: ${expected}`));
+}
+
+/** Returns the columns of a table with these names, or all without a name. Throws UsageError for one that it does not have. */
+function chooseColumns(names: readonly string[], columns: readonly string[]): readonly string[] {
+  const known = columns.map(nameOfColumn);
+  const [unknown] = names.filter((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw unknownName(`--get ${unknown}: is neither a JSON Pointer nor a column; `, unknown, known);
+  return names.length === 0 ? columns : columns.filter((column) => names.includes(nameOfColumn(column)));
 }
 
 /** Rows of a table that is on the screen, with their reasons, when its summary is read. */

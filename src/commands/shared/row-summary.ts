@@ -105,11 +105,12 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const again = `run ${same} ${isLimited ? 'without --limit' : `again${change}`}`;
   /** Returns the words of some of the states that rows have. */
   const words = (isIncluded: (state: RowState) => boolean) =>
-    (Object.keys(ROW_STATES) as RowState[])
-      .filter((state) => isIncluded(state) && has(state))
-      .map(wordOf)
-      .reverse()
-      .join(' and ');
+    new Intl.ListFormat('en-GB').format(
+      (Object.keys(ROW_STATES) as RowState[])
+        .filter((state) => isIncluded(state) && has(state))
+        .map(wordOf)
+        .reverse(),
+    );
   // No row can be corrected for a workflow that the service does not know.
   const isUnknownWorkflow =
     !isOnce &&
@@ -122,23 +123,23 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
       );
   // Corrected, these are new rows; a failed one is held.
   const corrected = words((state) => state === 'rejected' || state === 'invalid');
+  const mayBeHeld = isUndecided || (has('failed') && !isOnce);
   // The command of --once sends a rejected one again without the flag.
   const retried = words((state) => ROW_STATES[state] === 'retry-failed' && !(isOnce && state === 'rejected'));
   const token = has('unauthorized') ? ' with a valid token' : '';
   const continuing = isLimited ? 'To send the waiting rows' : `To continue${token}`;
   const also = corrected && !isLimited ? `, also with corrected ${corrected} rows` : '';
-  const once = !has('held') && corrected && `Once the ${corrected} rows are corrected`;
-  const base = isOpen ? continuing + also : !isUndecided && once;
+  const wrong = words(
+    (state) => state === 'rejected' || state === 'invalid' || (state === 'failed' && !isOnce),
+  );
+  const once = wrong && `Once ${wrong} rows are corrected`;
+  const base = isOpen ? continuing + also : !mayBeHeld && !has('held') && once;
   /** What is reached with each flag. */
   const goals = {
     '': base,
     '--send-changed': has('held')
-      ? `To run held${corrected && ' and corrected'} rows`
-      : !isOpen &&
-        ((isUndecided && once) ||
-          (has('failed') &&
-            !isOnce &&
-            (corrected ? 'If failed rows were corrected' : 'Once failed rows are corrected'))),
+      ? `To run held${corrected && ' and corrected'} rows as new ones`
+      : !isOpen && mayBeHeld && once,
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
       (!isContinued || has('rejected')) && retried && `To run ${retried} rows again as they are`,
@@ -148,11 +149,11 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     const shown = command?.(...(flag === '' ? [] : [flag]));
     return shown === undefined ? { text } : { text: goal, command: shown };
   };
-  const steps = Object.entries(goals).flatMap(([flag, goal]) => {
-    if (!goal) return [];
-    // Below the command itself, its flags suffice.
-    return flag && base ? [{ text: `${goal}, add ${flag}.` }] : [step(goal, flag)];
-  });
+  const reached = Object.entries(goals).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const steps = reached.map(([flag, goal], index) =>
+    // Below a command, flags suffice; but held rows and failed ones are decided on by themselves.
+    index > 0 && (base || !has('held')) ? { text: `${goal}, add ${flag}.` } : step(goal, flag),
+  );
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]
     : [

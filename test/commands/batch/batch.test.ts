@@ -142,7 +142,7 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid; took /);
     const command = ['wfr', ...BATCH_ARGS, '--concurrency', '1'].join(' ');
-    expect(stderr).toContain(`\nOnce the invalid rows are corrected: ${command}\n`);
+    expect(stderr).toContain(`\nOnce invalid rows are corrected: ${command}\n`);
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
@@ -534,7 +534,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, last change \S+ later\nReport: json=r\.json\nTo list the outputs: /,
+      /^7 rows: 7 finished\nBegan \d{4}-\d\d-\d\d [\d:]{8} UTC, last change \S+ later\n\nReport: json=r\.json\nTo list the outputs: /,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
@@ -807,8 +807,7 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
-Once the rejected rows are corrected: ${command}
-If failed rows were corrected, add --send-changed.
+Once failed and rejected rows are corrected: ${command} --send-changed
 To run failed and rejected rows again as they are, add --retry-failed.
 To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
 `);
@@ -989,11 +988,11 @@ To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv 
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const open = await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd });
     expect(open.stderr).toMatch(/\nTo continue, also with corrected invalid rows: wfr batch .*\n/);
-    expect(open.stderr).not.toContain('Once the invalid');
+    expect(open.stderr).not.toContain('Once invalid');
     const ended = await startBatchService();
     const others = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2,"d":{"$document":"none.pdf"}}\n' });
     const first = await ended.wfr(BATCH_ARGS, { cwd: others });
-    const next = 'Once the invalid rows are corrected';
+    const next = 'Once invalid rows are corrected';
     const command = `\n${next}: wfr ${BATCH_ARGS.join(' ')}\n`;
     expect(first.stderr).toContain(command);
     expect(first.stderr).not.toContain('Stopped by');
@@ -1027,19 +1026,19 @@ To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv 
     ];
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
-Once the rejected and invalid rows are corrected: wfr ${args.join(' ')}
-If failed rows were corrected, add --send-changed.
+Once failed, rejected and invalid rows are corrected: wfr ${args.join(' ')} --send-changed
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
-Once the rejected and invalid rows are corrected, run the wfr batch command again.
-If failed rows were corrected, add --send-changed.
+Once failed, rejected and invalid rows are corrected, add --send-changed to the wfr batch command.
 To run failed and rejected rows again as they are, add --retry-failed.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
-    expect(held).toContain(`\nTo run held and corrected rows: wfr ${args.join(' ')} --send-changed\n`);
-    expect(held).not.toContain('Once the');
+    expect(held).toContain(
+      `\nTo run held and corrected rows as new ones: wfr ${args.join(' ')} --send-changed\n`,
+    );
+    expect(held).not.toContain('Once ');
     writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
     const again = [...args, '--send-changed'];
     expect((await wfr(again, { cwd })).stderr).toContain('3 rows: 2 finished, 1 failed; ');
@@ -1256,7 +1255,7 @@ describe('batch --label: rows are also named by an input', () => {
   });
 });
 
-test('batch: a command of the closing block that is wider than the window is one line, so that it can be copied', async () => {
+test('batch: a command of the closing block that is wider than the window is broken before flags, so that it can be copied', async () => {
   const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
   const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
   const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results of today.jsonl'];
@@ -1266,9 +1265,9 @@ test('batch: a command of the closing block that is wider than the window is one
     return (await wfr([...args, ...flags], { cwd, terminal, env })).stderr;
   };
   // Where one has no room beside its text, none is there.
-  expect(await block(120)).toContain('\nOnce the rejected rows are corrected:\n  wfr batch');
-  expect(await block(170)).toContain('\nOnce the rejected rows are corrected: wfr batch');
+  expect(await block(120)).toContain('\nOnce rejected rows are corrected:\n  wfr batch');
+  expect(await block(170)).toContain('\nOnce rejected rows are corrected: wfr batch');
   expect(await block(40)).toContain(
-    "  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  add --retry-failed.\n",
+    "  wfr batch w --rows rows.jsonl \\\n    --results 'results of today.jsonl' \\\n    --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  add --retry-failed.\n",
   );
 });

@@ -249,20 +249,18 @@ describe('history: recording and listing runs', () => {
       return stdout;
     };
     const nextOf = async (...file: Parameters<typeof textOf>) =>
-      /^To (?:continue|run failed rows).*$/m.exec(await textOf(...file))?.[0];
+      /^(?:To continue|Once failed rows).*$/m.exec(await textOf(...file))?.[0];
     const args = ['--fail-fast', '--concurrency', '1'];
     await batch('--results', 'a.jsonl', ...args);
     const command = `wfr batch ${FAILING} --rows rows.csv --results`;
     expect(await nextOf('a.jsonl')).toBe(`To continue: ${command} a.jsonl ${args.join(' ')}`);
     expect(await nextOf('a.jsonl', join(cwd, 'other'))).toContain(`To continue: cd ${cwd} && ${command}`);
     await batch('--results', 'b.jsonl');
-    expect(await nextOf('b.jsonl')).toBe(
-      `To run failed rows again as they are: ${command} b.jsonl --retry-failed`,
-    );
+    expect(await nextOf('b.jsonl')).toBe(`Once failed rows are corrected: ${command} b.jsonl --send-changed`);
     renameSync(join(cwd, 'b.jsonl'), join(cwd, 'c.jsonl'));
     copyFileSync(join(cwd, 'a.jsonl'), join(cwd, 'b.jsonl'));
     for (const file of ['b.jsonl', 'c.jsonl']) {
-      expect(await textOf(file)).toMatch(/^To .* the wfr batch command( again)?\.$/m);
+      expect(await textOf(file)).toMatch(/^(?:To|Once) .* the wfr batch command( again)?\.$/m);
       expect(await textOf(file)).not.toContain(command);
     }
   });

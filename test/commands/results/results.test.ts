@@ -1,6 +1,7 @@
 /** `wfr results`: the summary of a results file, and its reports. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { appendClaim, startBatchService } from '../../helpers/batch.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
@@ -34,7 +35,7 @@ describe('results', () => {
     const counted = await wfr(['results', 'out.jsonl'], options);
     expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
     const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
-    expect(listed.stderr).toContain("not listed: 1 waiting row; --rows 'my rows.csv' has all\n");
+    expect(listed.stdout).toContain("\nNot listed: 1 waiting row; --rows 'my rows.csv' has all.\n");
     expect(counted.stdout).toContain(" out.jsonl --rows 'my rows.csv' -o csv --excel > ");
     writeFileSync(join(cwd, 'my rows.csv'), 'n\n9\n2\n');
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
@@ -58,7 +59,7 @@ describe('results', () => {
       stderr: `wfr: error: --rows in: the batch has no table\n  See: wfr results in.jsonl --get ''\n`,
     });
     const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
-    expect(files.stderr).toContain('wfr: warning: not listed: 1 waiting row\n');
+    expect(files.stdout).toContain('\nNot listed: 1 waiting row.\n');
     // Another separator would make other rows of the table.
     writeFileSync(join(cwd, 'pipes.txt'), 'n|m\n1|2\n');
     const pipes = ['--delimiter', '|', '--results', 'pipes.jsonl', '--rate', '0'];
@@ -161,8 +162,8 @@ describe('results', () => {
     writeFileSync(join(cwd, 'rows.csv'), 'a@,n\nscan.pdf,3\nscan.pdf,2\n');
     await wfr([...batch, '--send-changed'], { cwd });
     const { stdout } = await runCli(['results', 'out.jsonl', '-o', 'csv'], { cwd });
-    const rows = stdout.trim().split('\n').slice(1);
-    expect(rows.map((row) => row.split(',').slice(1, 4).join(' '))).toEqual([
+    const rows = parse(stdout, { columns: true }) as Record<string, string>[];
+    expect(rows.map(({ label, id, outcome }) => `${label} ${id} ${outcome}`)).toEqual([
       'rows.csv:2 run-2 finished',
       'rows.csv:3 run-3 finished',
       'rows.csv:2 run-1 gone',
@@ -231,10 +232,10 @@ describe('results', () => {
     expect(exitCode).toBe(0);
     const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, last change 24s later\n';
     expect(stdout).toBe(
-      `${line}Report: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n`,
+      `${line}\nReport: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
-    expect(saved.stdout).toBe(`${line}2 outputs saved in outs.\n`);
+    expect(saved.stdout).toBe(`${line}\n2 outputs saved in outs.\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:10.000Z">2026-05-06 07:08:10 UTC</time>, last change 24s later;',
     );
@@ -299,7 +300,7 @@ test('results: the unknown run of a file of --once has no number, as --adopt tak
   const { stdout } = await runCli(['results', 'my.once'], { cwd });
   expect(stdout).toContain('\n  1 unknown, w: the request was sent, and no response is recorded\n');
   expect(stdout).toContain('--adopt <id>');
-  expect((await runCli(['results', 'my.once', '--get', ''], { cwd })).stdout).toContain('\nw    unknown:  ');
+  expect((await runCli(['results', 'my.once', '--get', ''], { cwd })).stdout).toContain('\nw    unknown: ');
 });
 
 test.each(['no', '404: no'])(
@@ -309,7 +310,7 @@ test.each(['no', '404: no'])(
     const lines = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
     const cwd = folderWith({ 'my.once': header + lines });
     const { stdout } = await runCli(['results', 'my.once'], { cwd });
-    expect(stdout).toMatch(/\nOnce the rejected rows are corrected, run the wfr run command again\.\n$/);
+    expect(stdout).toMatch(/\nOnce rejected rows are corrected, run the wfr run command again\.\n$/);
   },
 );
 
@@ -324,9 +325,9 @@ test.each([
     'Once the service knows the workflow, add --retry-failed',
   ],
   ['404: no', KNOWN, 'Running rows are as last recorded.\nTo continue, also with'],
-  ['422: no', '', 'Once the rejected rows are corrected, run'],
-  ['422: not in the CRM (404)', '', 'Once the rejected rows are corrected, run'],
-  ['404: no', INVALID, 'Once the rejected and invalid rows are corrected, run'],
+  ['422: no', '', 'Once rejected rows are corrected, run'],
+  ['422: not in the CRM (404)', '', 'Once rejected rows are corrected, run'],
+  ['404: no', INVALID, 'Once rejected and invalid rows are corrected, run'],
 ])(
   'results: a row that was rejected with "%s", and then "%s", can be corrected or not',
   async (reason, others, next) => {
@@ -445,7 +446,7 @@ test('results: a file without a batch is no results file', async () => {
     });
 });
 
-test.each([[['-o', 'csv']], [['--get', '/a']]])(
+test.each([[['-o', 'csv']], [['-o', 'id']]])(
   'results: beside rows of %j, the summary has the reasons and the next steps',
   async (args) => {
     const events = `{"event":"refused","row":1,"code":"rejected","reason":"no"}\n{"event":"table","rows":1}\n`;
@@ -454,7 +455,7 @@ test.each([[['-o', 'csv']], [['--get', '/a']]])(
     const piped = await runCli(rows, { cwd });
     const shown = await runCli(rows, { cwd, stdoutTerminal: 80, env: { NO_COLOR: '1' } });
     expect(piped.stderr).toMatch(
-      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce the rejected rows are corrected, run .*\nTo run rejected rows again as they are, add --retry-failed\.\n$/,
+      /^1 row: 1 rejected\n {2}1 rejected, row 1: no\n\nOnce rejected rows are corrected, run .*\nTo run rejected rows again as they are, add --retry-failed\.\n$/,
     );
     expect(shown).toEqual({ ...piped, clock: expect.anything() });
   },

@@ -157,7 +157,7 @@ describe('results --save-documents', () => {
     );
     expect(exitCode).toBe(0);
     expect(stderr).toContain('\n3 outputs saved in json.\n2 documents saved in saved.\n');
-    expect((await save('--save-documents', 'saved', '--get', '/scan')).stderr).toMatch(
+    expect((await save('--save-documents', 'saved', '--get', '/scan')).stdout).toMatch(
       /\nTo save the outputs: wfr results \S+ --get \/scan --save-documents saved -o csv --excel > /,
     );
     expect(listFiles(join(cwd, 'saved'))).toEqual(['a/1.pdf/scan.txt', 'b/1.pdf/scan.txt']);
@@ -166,7 +166,7 @@ describe('results --save-documents', () => {
       stdout
         .trimEnd()
         .split('\n')
-        .map((line) => line.split(',').at(-1)),
+        .map((line) => line.split(',')[2]),
     ).toEqual(['/scan', join('saved', 'a/1.pdf/scan.txt'), join('saved', 'b/1.pdf/scan.txt'), '']);
     expect(JSON.parse(readFileSync(join(cwd, 'json/b/1.pdf.json'), 'utf8'))).toEqual({
       scan: join('saved', 'b/1.pdf/scan.txt'),

@@ -518,7 +518,7 @@ describe('run --once: the file', () => {
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^1 row: 1 finished\nBegan 20.*\nTo list the outputs: .*\nTo save the outputs: .*\n$/,
+      /^1 row: 1 finished\nBegan 20.*\n\nTo list the outputs: .*\nTo save the outputs: .*\n$/,
     );
   });
 
