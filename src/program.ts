@@ -37,6 +37,8 @@ Agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
+  const { stdout, stderr } = context;
+  let output = stdout;
   // Unless an action says otherwise.
   let exit: Exit = ExitCode.internalError;
   const written: string[] = [];
@@ -45,25 +47,21 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   });
   try {
     await program.parseAsync(args, { from: 'user' });
-    // That of another command, which wfr help has asked for.
-    if (written.length > 0) await writeHelp(written.join(''), program.opts().color, context.stdout, context);
-    return exit;
   } catch (error) {
     throwUnless(error, CommanderError);
     const { command = program } = error as ParseError;
-    const { color } = program.opts();
     if (error.code === 'commander.help' && (command !== program || args.length === 0)) {
-      command.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
-      await writeHelp(written.join(''), color, context.stderr, context);
-      return ExitCode.usage;
-    }
-    if (error.exitCode !== 0)
+      command.configureOutput({ getOutHelpWidth: () => helpWidth(stderr) }).outputHelp();
+      exit = ExitCode.usage;
+      output = stderr;
+    } else if (error.exitCode !== 0)
       return failParsing(usageErrorOf(error, command, defineOthers), command, context);
     // commander also throws after --help and --version, which have been written.
-    if (error.code === 'commander.version') await context.stdout.write(written.join(''));
-    else await writeHelp(written.join(''), color, context.stdout, context);
-    return ExitCode.ok;
+    else exit = ExitCode.ok;
   }
+  // The help that was asked for, also by wfr help, or the version.
+  if (written.length > 0) await writeHelp(written.join(''), program.opts().color, output, context);
+  return exit;
 }
 
 /** With the command that commander was parsing. */
