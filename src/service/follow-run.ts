@@ -139,7 +139,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
   function onPollFailure(failure: PollFailure): number | undefined {
     const now = awake.elapsed();
-    const { status, retryAfter = 0 } = failure instanceof HttpError ? failure.info : {};
+    const { status, retryAfter = 0 } = failure.facts.response ?? {};
     const isSeen = Boolean(run);
     // A status that blames the request (400, 404, a redirect), which is unexpected for a run that exists.
     const isUnexpected = status !== undefined && !failure.facts.isTemporary;
