@@ -40,7 +40,7 @@ const throwAsReadError = (name: string) => (error: Error) => {
 };
 
 /** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
-export function isResourceExhaustion(error: unknown): boolean {
+export function isResourceExhaustion(error: unknown): error is Error {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
 }
 

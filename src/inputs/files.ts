@@ -25,8 +25,7 @@ import { createFileSource, createHandleSource, FileReadError, isResourceExhausti
 /** Returns an InputError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
 function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
   if (error instanceof WfrError) return error;
-  if (error instanceof Error && isResourceExhaustion(error))
-    return new FileReadError(formatPath(path), error);
+  if (isResourceExhaustion(error)) return new FileReadError(formatPath(path), error);
   return new InputError(`${subject}: ${describeSystemError(error)}${hint}`, isMissingFile(error));
 }
 

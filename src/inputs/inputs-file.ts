@@ -44,8 +44,7 @@ const MAX_DOCUMENTS = 10_000;
  * as a document where none is allowed: it could name any file.
  */
 export function parseInputsFile(file: Buffer, hasDocuments = true) {
-  decodeUtf8(file);
-  const bytes = checkJson(stripByteOrderMark(file));
+  const bytes = checkJsonFile(file);
   const members = parseMembers(bytes);
   if (!members) throw new InputError('is not a JSON object; expected {"name": value, ...}');
   if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
@@ -116,8 +115,14 @@ export function decodeUtf8(bytes: Buffer): string {
   throw new InputError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
 }
 
+/** Returns the JSON of a file (UTF-8, with or without byte order mark). Throws InputError as decodeUtf8 and checkJson. */
+export function checkJsonFile(file: Buffer): Buffer {
+  decodeUtf8(file);
+  return checkJson(stripByteOrderMark(file));
+}
+
 /** Returns UTF-8 bytes that are one JSON value whose strings are well-formed. Throws InputError with line, column and `hint`. */
-export function checkJson(bytes: Buffer, hint = ''): Buffer {
+function checkJson(bytes: Buffer, hint = ''): Buffer {
   const scanner = new JsonScanner(bytes);
   try {
     while (scanner.next()) wellFormedString(scanner);

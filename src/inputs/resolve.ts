@@ -4,7 +4,6 @@ import { InputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part, Source } from '../service/body.js';
-import { stripByteOrderMark } from '../text/utf8.js';
 import {
   type Columns,
   checkDeclared,
@@ -15,7 +14,7 @@ import {
 import { createFileSource } from './file-source.js';
 import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
 import {
-  checkJson,
+  checkJsonFile,
   decodeUtf8,
   type FileSegment,
   parseInputsFile,
@@ -156,18 +155,18 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
     return [Buffer.from(head), source, Buffer.from('"')];
   };
 
-  /** `raw` is what the user wrote. Throws InputError. */
-  const read = async (segment: Segment, paths: PathRules, raw: string): Promise<readonly Part[]> => {
+  /** `written` is what the user wrote, by default the path. Throws InputError. */
+  const read = async (segment: Segment, paths: PathRules, written?: string): Promise<readonly Part[]> => {
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
+    const raw = written ?? path;
     claimStdin(path, raw);
     const found = path === '-' ? undefined : await assertReadable(path, paths, mustReread, context);
     if (found) files.push({ name: raw, path: found.absolute, isWritten: false });
     if (kind === 'document') return readDocument(segment, paths, raw);
     const bytes = await readBytes(path, paths, context);
     if (found?.stats) opened.push(createFileSource(found.absolute, path, found.stats));
-    const text = decodeUtf8(bytes);
-    return [kind === 'json' ? checkJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
+    return [kind === 'json' ? checkJsonFile(bytes) : Buffer.from(JSON.stringify(decodeUtf8(bytes)))];
   };
 
   /** `row` names the row that has it as a cell, for messages. */
@@ -198,10 +197,7 @@ function openResolver(context: Context, declared: DeclaredWorkflow | undefined, 
       given.set(name, input);
       if (items.some((item) => item.name === name)) continue;
       const parts: (readonly Part[] | undefined)[] = [];
-      for (const segment of segments) {
-        const raw = segment instanceof Uint8Array ? '' : segment.path;
-        parts.push(await collect(input.label, () => read(segment, paths, raw)));
-      }
+      for (const segment of segments) parts.push(await collect(input.label, () => read(segment, paths)));
       if (parts.every((part) => part !== undefined)) input.parts = parts.flat();
     }
     return true;
