@@ -140,12 +140,10 @@ function findDocuments(json: Uint8Array, limit: number) {
       if (((json[start + 1] as number) | 0x20) !== LETTER_D) continue;
       const uri = parseDataUri(scanner.text);
       if (!uri) continue;
-      if (uri === 'invalid') invalid++;
+      const { mediaType, bytes } = uri;
+      if (!bytes) invalid++;
       else if (documents.length === limit) omitted++;
-      else {
-        const jsonPath = place.slice(0, depth).map(toSegment);
-        documents.push({ start, end, jsonPath, ...uri });
-      }
+      else documents.push({ start, end, jsonPath: place.slice(0, depth).map(toSegment), mediaType, bytes });
     } else if (level >= MAX_LEVELS) continue;
     else if (token === '[') place[level] = 0;
     else if (token === 'key') place[level] = scanner.text;
@@ -169,7 +167,7 @@ const BASE64 = /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/;
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-/** Parses a JSON string token. Returns undefined if it is no data URI with base64, 'invalid' if that cannot be decoded. */
+/** Parses a JSON string token. Returns undefined if it is no data URI with base64, no `bytes` if that cannot be decoded. */
 function parseDataUri(token: Uint8Array) {
   if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
   // JSON often escapes slashes, and base64 may contain line breaks.
@@ -179,7 +177,7 @@ function parseDataUri(token: Uint8Array) {
   if (header === undefined) return undefined;
   const data = text.subarray(header.length);
   const bytes = decodeBase64(data) ?? decodeBase64(data.filter((byte) => !isSpace(byte)));
-  return bytes ? { mediaType: mediaType.toLowerCase(), bytes } : ('invalid' as const);
+  return { mediaType: mediaType.toLowerCase(), bytes };
 }
 
 function decodeBase64(data: Uint8Array): EmbeddedDocument['bytes'] | undefined {
