@@ -51,7 +51,7 @@ export async function openOnceFile(options: OwnedFileOptions) {
   return {
     log,
     /** The first line. */
-    header: log.recorded.header as Header,
+    header: log.recorded.header as Header & { salt: string },
     record: () => record,
     /** Writes what is pending, and releases the lock. Throws OutputError. */
     close: log.close,
