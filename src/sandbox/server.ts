@@ -38,9 +38,6 @@ interface Run {
   error?: { message: string; step: string };
 }
 
-/** What requests are handled with; `runs` are, by id, functions that return the run as it is now. */
-type Server = SandboxOptions & { runs: Map<string, () => Run> };
-
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
 const PENDING_TIME = 300;
@@ -49,8 +46,10 @@ const MAX_BODY_MIB = 256;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions) {
-  const runs: Server['runs'] = new Map();
-  const server = createServer((request, response) => void respond(request, response, { ...options, runs }));
+  const { workflows, token, slow = 1, clock, log } = options;
+  /** By id, what returns the run as it is now. */
+  const runs = new Map<string, () => Run>();
+  const server = createServer((request, response) => void respond(request, response));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
   server.listen(options.port, '127.0.0.1');
@@ -66,6 +65,98 @@ export async function startSandbox(options: SandboxOptions) {
         server.closeAllConnections();
       }),
   };
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body, detail } = await handle(request).catch((error: Error) => {
+      const { status, detail } = error instanceof Rejection ? error : { status: 500, detail: '' };
+      return { status, body: { error: { message: error.message } }, detail: `${detail}\n${error.message}` };
+    });
+    const isDropped = options.dropAnswer && status === 201;
+    const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
+    log?.(line + (isDropped ? ', response dropped' : ''));
+    if (isDropped) {
+      request.socket.destroy();
+      return;
+    }
+    if (status === 429 || status === 503) response.setHeader('retry-after', 1);
+    // Do not read the rest of a rejected body.
+    if (!request.complete) response.setHeader('connection', 'close');
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(`${JSON.stringify(body)}\n`);
+  }
+
+  /** Returns the status and the body of the response, and what the log says behind the path. Throws Rejection. */
+  async function handle(request: IncomingMessage) {
+    assertOwnHost(request);
+    if (request.headers.authorization !== `Bearer ${token}`)
+      throw new Rejection(401, 'This sandbox takes its own access token (WFR_TOKEN).');
+    if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
+      const body = await handleTrigger(request);
+      return { status: 201, body, detail: ` ${body.id} ${body.versionName}` };
+    }
+    const [, id] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    if (request.method !== 'GET' || id === undefined)
+      throw new Rejection(404, `This sandbox has only POST ${PREFIX}/runs and GET ${PREFIX}/runs/{id}.`);
+    const stateOfRun = runs.get(id);
+    if (!stateOfRun) throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
+    const body = stateOfRun();
+    const { status, error } = body;
+    return { status: 200, body, detail: ` ${status}${error ? `\n${error.step}: ${error.message}` : ''}` };
+  }
+
+  async function handleTrigger(request: IncomingMessage): Promise<Run> {
+    const { reject } = options;
+    if (reject !== undefined) {
+      // The outcome for the client depends on how much it has sent.
+      await finished(request.resume());
+      throw new Rejection(
+        reject,
+        `The sandbox rejects every trigger, whatever its inputs (--reject ${reject}).`,
+      );
+    }
+    if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+      throw new Rejection(415, 'The content type must be application/json.');
+    if (Number(request.headers['content-length']) > MAX_BODY_MIB * 2 ** 20)
+      throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_MIB} MiB.`);
+    const body: unknown = await json(request).catch(() => undefined);
+    if (!isObject(body)) throw new Rejection(400, 'The body is not a JSON object.');
+    const { inputs, ...fields } = body;
+    const workflow = findWorkflow(fields, workflows);
+    if (!isObject(inputs)) throw new Rejection(400, 'The field "inputs" must be an object.');
+    return startRun(fillWorkflow(workflow, readValues(inputs, workflow)));
+  }
+
+  /** Starts a run, whose state follows from the elapsed time, and returns it. */
+  function startRun({ steps, versionName, output, failure }: Workflow): Run {
+    const id = crypto.randomUUID();
+    const started = clock.monotonic();
+    const createdAt = formatIso(clock.now());
+    const stateOfRun = () => {
+      const run = (status: string, stepsCompleted: number, ended = {}) => {
+        return {
+          id,
+          versionName,
+          status,
+          createdAt,
+          steps: steps.length,
+          stepsCompleted,
+          output: null,
+          ...ended,
+        };
+      };
+      let rest = (clock.monotonic() - started) / slow - PENDING_TIME;
+      if (rest < 0) return run('PENDING', 0);
+      for (const [index, { name, duration }] of steps.entries()) {
+        rest -= duration;
+        if (rest < 0) return run('RUNNING', index);
+        if (name === failure?.step)
+          return run('FAILED', index, { error: { message: failure.message, step: name } });
+      }
+      return run('FINISHED', steps.length, { output });
+    };
+    runs.set(id, stateOfRun);
+    return stateOfRun();
+  }
 }
 
 /** Rejects a request with this status and message; `detail` is what the log says behind the path. */
@@ -79,71 +170,11 @@ class Rejection extends Error {
   }
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, server: Server): Promise<void> {
-  const { status, body, detail } = await handle(request, server).catch((error: Error) => {
-    const { status, detail } = error instanceof Rejection ? error : { status: 500, detail: '' };
-    return { status, body: { error: { message: error.message } }, detail: `${detail}\n${error.message}` };
-  });
-  const isDropped = server.dropAnswer && status === 201;
-  const line = `${status} ${request.method?.padEnd(4)} ${request.url}${detail}`;
-  server.log?.(line + (isDropped ? ', response dropped' : ''));
-  if (isDropped) {
-    request.socket.destroy();
-    return;
-  }
-  if (status === 429 || status === 503) response.setHeader('retry-after', 1);
-  // Do not read the rest of a rejected body.
-  if (!request.complete) response.setHeader('connection', 'close');
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(`${JSON.stringify(body)}\n`);
-}
-
-/** Returns the status and the body of the response, and what the log says behind the path. Throws Rejection. */
-async function handle(request: IncomingMessage, server: Server) {
-  assertOwnHost(request);
-  if (request.headers.authorization !== `Bearer ${server.token}`)
-    throw new Rejection(401, 'This sandbox takes its own access token (WFR_TOKEN).');
-  if (request.method === 'POST' && request.url === `${PREFIX}/runs`) {
-    const body = await handleTrigger(request, server);
-    return { status: 201, body, detail: ` ${body.id} ${body.versionName}` };
-  }
-  const [, id] = /^\/v1\/runs\/([^/]+)$/.exec(request.url ?? '') ?? [];
-  if (request.method !== 'GET' || id === undefined)
-    throw new Rejection(404, `This sandbox has only POST ${PREFIX}/runs and GET ${PREFIX}/runs/{id}.`);
-  const stateOfRun = server.runs.get(id);
-  if (!stateOfRun) throw new Rejection(404, 'This sandbox has no run with this id; its runs end with it.');
-  const body = stateOfRun();
-  const { status, error } = body;
-  return { status: 200, body, detail: ` ${status}${error ? `\n${error.step}: ${error.message}` : ''}` };
-}
-
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
 function assertOwnHost({ headers: { host = '' }, socket }: IncomingMessage): void {
   const [, name = '', port = '80'] = /^(127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(host) ?? [];
   if (name !== '' && Number(port) === socket.localPort) return;
   throw new Rejection(421, `The Host must be 127.0.0.1:${socket.localPort}.`);
-}
-
-async function handleTrigger(request: IncomingMessage, server: Server): Promise<Run> {
-  const { reject, workflows } = server;
-  if (reject !== undefined) {
-    // The outcome for the client depends on how much it has sent.
-    await finished(request.resume());
-    throw new Rejection(
-      reject,
-      `The sandbox rejects every trigger, whatever its inputs (--reject ${reject}).`,
-    );
-  }
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Rejection(415, 'The content type must be application/json.');
-  if (Number(request.headers['content-length']) > MAX_BODY_MIB * 2 ** 20)
-    throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_MIB} MiB.`);
-  const body: unknown = await json(request).catch(() => undefined);
-  if (!isObject(body)) throw new Rejection(400, 'The body is not a JSON object.');
-  const { inputs, ...fields } = body;
-  const workflow = findWorkflow(fields, workflows);
-  if (!isObject(inputs)) throw new Rejection(400, 'The field "inputs" must be an object.');
-  return startRun(fillWorkflow(workflow, readValues(inputs, workflow)), server);
 }
 
 /** The two spellings of the interface; a request may have both. */
@@ -199,36 +230,4 @@ function kindOf(value: unknown): InputKind {
 function describeContent(uri: string): object {
   const bytes = Buffer.from(uri.slice(uri.indexOf(',') + 1), 'base64');
   return { bytes: bytes.length, sha256: hash('sha256', bytes) };
-}
-
-/** Starts a run, whose state follows from the elapsed time, and returns it. */
-function startRun({ steps, versionName, output, failure }: Workflow, { clock, slow = 1, runs }: Server): Run {
-  const id = crypto.randomUUID();
-  const started = clock.monotonic();
-  const createdAt = formatIso(clock.now());
-  const stateOfRun = () => {
-    const run = (status: string, stepsCompleted: number, ended = {}) => {
-      return {
-        id,
-        versionName,
-        status,
-        createdAt,
-        steps: steps.length,
-        stepsCompleted,
-        output: null,
-        ...ended,
-      };
-    };
-    let rest = (clock.monotonic() - started) / slow - PENDING_TIME;
-    if (rest < 0) return run('PENDING', 0);
-    for (const [index, { name, duration }] of steps.entries()) {
-      rest -= duration;
-      if (rest < 0) return run('RUNNING', index);
-      if (name === failure?.step)
-        return run('FAILED', index, { error: { message: failure.message, step: name } });
-    }
-    return run('FINISHED', steps.length, { output });
-  };
-  runs.set(id, stateOfRun);
-  return stateOfRun();
 }
