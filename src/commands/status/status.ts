@@ -10,13 +10,7 @@ import { joinChunks } from '../../text/utf8.js';
 import { countsText, durationText, LABEL_WIDTH, runSummary } from '../../view/summary.js';
 import type { ListedRun } from '../../view/table.js';
 import type { ShowFlags } from '../shared/output-flags.js';
-import {
-  endWith,
-  printMissing,
-  printRunSteps,
-  type ResumePlan,
-  watchCommand,
-} from '../shared/print-outcome.js';
+import { endWith, printMissing, printRunSteps, watchCommand } from '../shared/print-outcome.js';
 import { printRun, printTable } from '../shared/print-run.js';
 import { printValue } from '../shared/print-value.js';
 import { listRuns, planRuns, shortenKnown } from '../shared/run-ids.js';
@@ -27,7 +21,7 @@ export interface StatusFlags extends ShowFlags {
   exitStatus?: boolean;
 }
 
-type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>> & Pick<ResumePlan, 'shorten'>;
+type StatusPlan = Awaited<ReturnType<typeof planRuns<StatusFlags>>>;
 
 /** Runs the command. */
 export function execute(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
@@ -42,22 +36,23 @@ const NOTICE_DELAY = 3_000;
 
 /** Polls all runs concurrently, and prints them in the order of the command line; each is then forgotten. */
 async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
-  const { service, reporter } = session;
+  const { service, reporter, history, stdout, layout } = session;
+  const { pointer, format, flags, severalRuns } = plan;
   const polls = plan.ids.map((id) => {
     const place = service.openPlace();
     place.enter();
-    const label = plan.severalRuns ? id : undefined;
+    const label = severalRuns ? id : undefined;
     return { place, outcome: watchRun({ id, label, place }, session) };
   });
   const cancelNotice = service.clock.after(NOTICE_DELAY, () => reporter.waitingFor(service.baseUrl.host));
-  const listed = await listRuns(plan, session, plan.format === 'text');
+  const listed = await listRuns(plan, session, format === 'text');
   const view = { ...plan, shorten: shortenKnown(listed) };
   const runs: WatchOutcome[] = [];
   try {
     while (polls[0]) {
       const outcome = await polls[0].outcome;
       if (polls.length === 1) cancelNotice();
-      const shown = await show(outcome, listed[runs.length], view, session);
+      const shown = await show(outcome, listed[runs.length]);
       polls.shift()?.place.end();
       runs.push({ ...shown, run: shown.run && withoutJson(shown.run) });
     }
@@ -65,47 +60,58 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     // None waits for what is no longer printed.
     for (const { place } of polls) place.end();
   }
-  const isTable = plan.severalRuns && plan.format === 'text';
+  const isTable = severalRuns && format === 'text';
   const shown = isTable ? await printTable(listed, runs, session) : runs;
   // A script that asks again and again needs no counts.
   if (isTable && reporter.live) reporter.block([countsText(runs, reporter.style)]);
   // Below the table, so that they are not in its way.
   for (const { id, error } of runs) {
     if (!error || error.code === 'no-such-run') continue;
-    reporter.error(error, plan.severalRuns);
-    if (plan.severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
+    reporter.error(error, severalRuns);
+    if (severalRuns && reporter.showsErrors) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   }
   printMissing(runs, reporter);
   const open = runs.filter(({ run }) => run && !hasEnded(run));
   if (isTable && reporter.live) printRunSteps(runs, open, view, reporter);
   return endWith(shown, plan);
-}
 
-/** Shows one run, and returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
-async function show(
-  outcome: WatchOutcome,
-  listed: ListedRun | undefined,
-  plan: StatusPlan,
-  session: Session,
-): Promise<WatchOutcome> {
-  const { reporter, history, service } = session;
-  const { pointer, format, flags, severalRuns } = plan;
-  const { id, run, error, thrown } = outcome;
-  if (!run) {
-    if (error?.code === 'internal') throw thrown;
-    return outcome;
+  /** Shows one run, and returns its outcome. Of several, `-o text` shows them later. Throws OutputError, and internal errors. */
+  async function show(outcome: WatchOutcome, known: ListedRun | undefined): Promise<WatchOutcome> {
+    const { id, run, error, thrown } = outcome;
+    if (!run) {
+      if (error?.code === 'internal') throw thrown;
+      return outcome;
+    }
+    history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
+    let hasValue = true;
+    if (pointer) {
+      hasValue = await printValue(run, format, pointer, session);
+      const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
+      if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
+    } else if (format !== 'text') await printRun(run, format, severalRuns, session);
+    else if (!severalRuns) await printSummary(run, known);
+    // It was read, which is what was asked for.
+    const state = flags.exitStatus || !hasValue ? stateOfRun(run) : 'accepted';
+    return { ...withRunTimes(outcome, service), state };
   }
-  history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
-  let hasValue = true;
-  if (pointer) {
-    hasValue = await printValue(run, format, pointer, session);
-    const problem = `is ${statusText(run)} and has no value at ${sanitize(pointer.text)}`;
-    if (!hasValue) reporter.notice(`Run ${sanitize(id)} ${problem}.`);
-  } else if (format !== 'text') await printRun(run, format, severalRuns, session);
-  else if (!severalRuns) await printSummary(run, listed, plan, session);
-  // It was read, which is what was asked for.
-  const state = flags.exitStatus || !hasValue ? stateOfRun(run) : 'accepted';
-  return { ...withRunTimes(outcome, service), state };
+
+  /** Prints all that is known of a run, with the beginning of its output, and how to see more. */
+  async function printSummary(run: Run, { past, workflow }: Partial<ListedRun> = {}): Promise<void> {
+    const [output, isCut] = isFinished(run) ? beginningOf(outputOf(run), layout.width) : [];
+    const name = workflow ?? run.versionName;
+    const detail = name === run.versionName ? past?.workflow : run.versionName;
+    const more = {
+      duration: durationText(past),
+      label: past?.label,
+      workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
+      output,
+      page: plan.settings.pageOf(run.id),
+    };
+    await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
+    // A script that asks again and again needs no advice.
+    const text = isCut ? 'To print the whole output' : !hasEnded(run) && reporter.live && 'To watch it';
+    if (text) reporter.continuation({ text, command: watchCommand([run.id], view) }, { isDim: true });
+  }
 }
 
 /** Characters of a line of an output in a summary where its width is not limited, and where a window is very small. */
@@ -113,26 +119,6 @@ const PREVIEW_LENGTH = 60;
 const MIN_PREVIEW = 20;
 /** Lines of an output in a summary. */
 const MAX_LINES = 15;
-
-/** Prints all that is known of a run, with the beginning of its output, and how to see more. */
-async function printSummary(run: Run, listed: ListedRun | undefined, plan: StatusPlan, session: Session) {
-  const { past, workflow } = listed ?? {};
-  const { stdout, layout, reporter, service } = session;
-  const [output, isCut] = isFinished(run) ? beginningOf(outputOf(run), layout.width) : [];
-  const name = workflow ?? run.versionName;
-  const detail = name === run.versionName ? past?.workflow : run.versionName;
-  const more = {
-    duration: durationText(past),
-    label: past?.label,
-    workflow: name && detail ? `${name} (${detail})` : (name ?? detail),
-    output,
-    page: plan.settings.pageOf(run.id),
-  };
-  await stdout.writeSummary(runSummary(run, more, service.clock.now(), layout));
-  // A script that asks again and again needs no advice.
-  const text = isCut ? 'To print the whole output' : !hasEnded(run) && reporter.live && 'To watch it';
-  if (text) reporter.continuation({ text, command: watchCommand([run.id], plan) }, { isDim: true });
-}
 
 /** Returns the beginning of an output, and whether that is not all: one line, or several where it is longer than the window. */
 function beginningOf(output: Uint8Array, width: number): [text: string, isCut: boolean] {
