@@ -2,7 +2,7 @@
 import { stateOfError, throwAsUnsent } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import type { State } from '../../outcome/outcome.js';
+import type { Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { createLog } from '../../runs/log/log.js';
 import { type EndedRun, isFinished } from '../../service/run.js';
@@ -11,7 +11,7 @@ import { printRun } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/watch-run.js';
 import { printDryRun } from './dry-run.js';
-import { type KnownRun, lostRun, triggerRun } from './known-run.js';
+import { lostRun, triggerRun } from './known-run.js';
 import { recordEnd, triggerOnce } from './once.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
@@ -40,54 +40,43 @@ export function execute(
 
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
 async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
-  const { once } = plan;
+  const { once, subject } = plan;
   const { service, interruption, reporter } = session;
   await reporter.startProgress();
-  let known: KnownRun;
-  if (!once) {
-    known = await triggerRun(createLog(service.clock), plan, session);
-  } else {
-    // Of the run that the file may have, that it was not created would be wrong.
-    const found = triggerOnce(plan, once, session);
-    known = await found.catch((error) => throwAsUnsent(error, 'nothing was sent'));
-  }
-  return plan.detached && !interruption.received ? detach(known, plan, session) : watch(known, plan, session);
-}
+  const triggering = once
+    ? // Of the run that the file may have, that it was not created would be wrong.
+      triggerOnce(plan, once, session).catch((error) => throwAsUnsent(error, 'nothing was sent'))
+    : triggerRun(createLog(service.clock), plan, session);
+  const { id, run, isNew: wasTriggered } = await triggering;
+  const outcome = plan.detached && !interruption.received ? await detach() : await watch();
+  return endWith([{ ...outcome, ...subject, id }], plan);
 
-async function detach(known: KnownRun, plan: RunPlan, session: Session): Promise<CommandOutcome> {
-  const { id, run } = known;
-  const format = plan.format === 'text' ? 'id' : plan.format;
-  const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
-  const error = await printing.then(() => undefined, factsOf);
-  if (error) session.reporter.error(error);
-  const state: State = error ? stateOfError(error) : isFinished(run) ? 'finished' : 'accepted';
-  const startedAt = session.context.clock.now();
-  const runs = [{ ...plan.subject, id, run, state, error, startedAt, durationMs: 0 }];
-  return endWith(runs, plan);
-}
-
-async function watch(
-  { id, run, isNew: wasTriggered }: KnownRun,
-  plan: RunPlan,
-  session: Session,
-): Promise<CommandOutcome> {
-  let received: EndedRun | undefined;
-  const onEnd = (ended: EndedRun) => {
-    received = ended;
-  };
-  const { once } = plan;
-  const lost = once && lostRun(once.file.name, id);
-  const view = { ...plan, wasTriggered };
-  const outcome = await watchAndShow({ id, known: run, lost, onEnd }, view, session);
-  const isRecorded = !wasTriggered && run;
-  if (isRecorded && outcome.state === 'failed')
-    session.reporter.info('Nothing was triggered; for another run, add --retry-failed.');
-  // Last: a file system that hangs must not keep back the result.
-  if (once && !isRecorded) {
-    const { state, late } = outcome;
-    if (received) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
-    if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);
+  async function detach(): Promise<Outcome> {
+    const format = plan.format === 'text' ? 'id' : plan.format;
+    const printing = printRun({ id, json: new Uint8Array(), ...run }, format, false, session);
+    const error = await printing.then(() => undefined, factsOf);
+    if (error) reporter.error(error);
+    const state = error ? stateOfError(error) : isFinished(run) ? 'finished' : 'accepted';
+    return { run, state, error, startedAt: service.clock.now(), durationMs: 0 };
   }
-  const runs = [{ ...outcome, ...plan.subject, id }];
-  return endWith(runs, plan);
+
+  async function watch(): Promise<Outcome> {
+    let received: EndedRun | undefined;
+    const onEnd = (ended: EndedRun) => {
+      received = ended;
+    };
+    const lost = once && lostRun(once.file.name, id);
+    const view = { ...plan, wasTriggered };
+    const watched = await watchAndShow({ id, known: run, lost, onEnd }, view, session);
+    const { state, late } = watched;
+    const isRecorded = !wasTriggered && run;
+    if (isRecorded && state === 'failed')
+      reporter.info('Nothing was triggered; for another run, add --retry-failed.');
+    // Last: a file system that hangs must not keep back the result.
+    if (once && !isRecorded) {
+      if (received) await recordEnd({ event: 'ended', late, run: received }, id, once, session);
+      if (state === 'lost') await recordEnd({ event: 'lost' }, id, once, session);
+    }
+    return watched;
+  }
 }
