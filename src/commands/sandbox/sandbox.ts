@@ -43,6 +43,8 @@ export interface SandboxFlags {
 /** Workflows that are shown to try at most. */
 const MAX_EXAMPLES = 2;
 
+const ENDED = 'The sandbox has ended, and so have its runs.';
+
 /** What a command needs to use the sandbox. */
 type Settings = Readonly<Record<'WFR_BASE_URL' | 'WFR_TOKEN', string>>;
 
@@ -54,7 +56,8 @@ export async function execute(
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
   const { workflows, port } = options;
-  const output = flags.list ? context.stdout : context.stderr;
+  const { stdout, stderr, platform, clock } = context;
+  const output = flags.list ? stdout : stderr;
   const style = await openStyle(flags.color, context, output);
   const { bold } = style;
   const document = exampleDocument(context);
@@ -63,17 +66,16 @@ export async function execute(
   /** Returns the command of a sandbox whose workflows do the same. */
   const own = (...args: string[]) => {
     const chosen = toArgs({ workflows: file, fromProfile, failStep, slow });
-    return shellCommand(['wfr', 'sandbox', ...chosen, ...args], context.platform);
+    return shellCommand(['wfr', 'sandbox', ...chosen, ...args], platform);
   };
   if (flags.list) {
     await output.write(described.join('\n'));
     const step = { text: 'They run in', command: own('--', 'bash') };
-    const lines = stepLines([step], PLAIN, context.stderr.columns);
-    if (output.isTerminal) await context.stderr.write(`\n${lines.join('\n')}\n`);
+    const lines = stepLines([step], PLAIN, stderr.columns);
+    if (output.isTerminal) await stderr.write(`\n${lines.join('\n')}\n`);
     return ExitCode.ok;
   }
   const [program, ...args] = command;
-  const { clock } = context;
   // Other users of the machine can connect to the port, and do not know the token.
   const token = randomBytes(24).toString('base64url');
   const log = (line: string) => {
@@ -81,7 +83,7 @@ export async function execute(
     const text = sanitizeLines(line)
       .join('\n  ')
       .replace(/^[45]\d\d|FAILED$/m, (status) => style.bad(status));
-    void writeLines(`${time}Z ${text}`, context);
+    void writeLines(`${time}Z ${text}`);
   };
   const served = { ...options, dropAnswer, token, clock, log: program === undefined ? log : undefined };
   const service = await startSandbox(served).catch((error) => {
@@ -107,62 +109,58 @@ export async function execute(
   const more = workflows.length > MAX_EXAMPLES ? `\nAll workflows: ${bold(own('--list'))}\n` : '';
   const examples = `${shown}${more}\n`;
   try {
-    return program === undefined
-      ? await serve(settings, intro, examples, context)
-      : await runCommand(program, args, settings, intro, examples, context);
+    return program === undefined ? await serve() : await runProgram(program);
   } finally {
     await service.stop();
   }
-}
 
-async function serve(settings: Settings, intro: string, examples: string, context: Context): Promise<Exit> {
-  let release = () => {};
-  const ended = new Promise<Exit>((resolve) => {
-    release = context.onSignal(resolve);
-  });
-  await writeLines(`${intro}Ctrl-C.`, context);
-  await context.stderr.write('\nSettings for another shell:\n');
-  await context.stdout.write(formatAssignments(settings, context));
-  await context.stderr.write(`\nTo try it there:\n\n${examples}`);
-  const end = await ended.finally(release);
-  // After the ^C that a terminal echoes.
-  if (context.stderr.isTerminal) await writeLines(`\n${ENDED}`, context);
-  return end;
-}
-
-const ENDED = 'The sandbox has ended, and so have its runs.';
-
-async function runCommand(
-  program: string,
-  args: readonly string[],
-  settings: Settings,
-  intro: string,
-  examples: string,
-  context: Context,
-): Promise<Exit> {
-  const isShown = context.stderr.isTerminal && isShell(program, args);
-  if (isShown) {
-    await writeLines(`${intro}this shell exits. To try it:`, context);
-    await context.stderr.write(`\n${examples}`);
+  async function serve(): Promise<Exit> {
+    let release = () => {};
+    const ended = new Promise<Exit>((resolve) => {
+      release = context.onSignal(resolve);
+    });
+    await writeLines(`${intro}Ctrl-C.`);
+    await stderr.write('\nSettings for another shell:\n');
+    await stdout.write(formatAssignments(settings, context));
+    await stderr.write(`\nTo try it there:\n\n${examples}`);
+    const end = await ended.finally(release);
+    // After the ^C that a terminal echoes.
+    if (stderr.isTerminal) await writeLines(`\n${ENDED}`);
+    return end;
   }
-  const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
-  const starting = context.spawn(program, args, env);
-  // Registered before the command starts, as a signal may follow its first output at once.
-  const release = context.onSignal((signal) => {
-    // A terminal sends Ctrl-C to the command as well; forwarding it would be a second one.
-    const onTerminal = context.stdin.isTTY || context.stdout.isTerminal || context.stderr.isTerminal;
-    if (signal === 'SIGINT' && onTerminal) return;
-    starting.then((child) => child.kill(signal)).catch(() => {});
-  });
-  try {
-    const name = shellCommand([program], context.platform);
-    const child = await starting.catch(throwAsUsageError(`the program ${name} cannot be started`));
-    const end = await child.exited;
-    if (isShown) await writeLines(ENDED, context);
-    // Another signal as a shell reports it.
-    return typeof end === 'number' || end in SIGNAL_EXIT_CODES ? (end as Exit) : 128 + constants.signals[end];
-  } finally {
-    release();
+
+  async function runProgram(program: string): Promise<Exit> {
+    const isShown = stderr.isTerminal && isShell(program, args);
+    if (isShown) {
+      await writeLines(`${intro}this shell exits. To try it:`);
+      await stderr.write(`\n${examples}`);
+    }
+    const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
+    const starting = context.spawn(program, args, env);
+    // Registered before the command starts, as a signal may follow its first output at once.
+    const release = context.onSignal((signal) => {
+      // A terminal sends Ctrl-C to the command as well; forwarding it would be a second one.
+      const onTerminal = context.stdin.isTTY || stdout.isTerminal || stderr.isTerminal;
+      if (signal === 'SIGINT' && onTerminal) return;
+      starting.then((child) => child.kill(signal)).catch(() => {});
+    });
+    try {
+      const name = shellCommand([program], platform);
+      const child = await starting.catch(throwAsUsageError(`the program ${name} cannot be started`));
+      const end = await child.exited;
+      if (isShown) await writeLines(ENDED);
+      // Another signal as a shell reports it.
+      return typeof end === 'number' || end in SIGNAL_EXIT_CODES
+        ? (end as Exit)
+        : 128 + constants.signals[end];
+    } finally {
+      release();
+    }
+  }
+
+  function writeLines(text: string): Promise<void> {
+    const lines = stderr.wrap(text.split('\n'));
+    return stderr.write(`${lines.join('\n')}\n`);
   }
 }
 
@@ -176,11 +174,6 @@ function isShell(program: string, args: readonly string[]): boolean {
 /** Returns whether a command is wfr: then no other one can continue with its runs, unlike in a script or a shell. */
 function isWfr(program: string, [script = '']: readonly string[]): boolean {
   return [program, script].some((path) => /^wfr(\.js|\.cmd|\.exe)?$/i.test(basename(path)));
-}
-
-function writeLines(text: string, { stderr }: Context): Promise<void> {
-  const lines = stderr.wrap(text.split('\n'));
-  return stderr.write(`${lines.join('\n')}\n`);
 }
 
 /** Formats the lines that set variables in a shell; on Windows, those of PowerShell and then those of cmd. */
