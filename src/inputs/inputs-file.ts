@@ -47,51 +47,51 @@ export function parseInputsFile(file: Buffer, hasDocuments = true) {
   const bytes = checkJsonFile(file);
   const members = parseMembers(bytes);
   if (!members) throw new InputError('is not a JSON object; expected {"name": value, ...}');
-  if (!hasDocuments) splitAtDocuments(bytes, bytes, hasDocuments);
+  if (!hasDocuments) splitAtDocuments(bytes);
   const names = new Set<string>();
   let documents = 0;
   return members.map(([name, value]) => {
     if (names.has(name)) throw new InputError(describeDuplicate(name));
     names.add(name);
-    const segments = splitAtDocuments(value, bytes);
+    const segments = splitAtDocuments(value);
     documents += (segments.length - 1) / 2;
     if (documents > MAX_DOCUMENTS)
       throw new InputError(`names more documents than can be sent (${MAX_DOCUMENTS})`);
     return { name, segments };
   });
-}
 
-/** Splits a value at the objects that stand for documents, at any depth. */
-function splitAtDocuments(value: Uint8Array, file: Buffer, hasDocuments = true): Segment[] {
-  const segments: Segment[] = [];
-  const placeOf = (start: number) => formatPosition(file, value.byteOffset - file.byteOffset + start);
-  /** By depth, where the object or array begins that is open. */
-  const starts: number[] = [];
-  let document: { start: number; depth: number } | undefined;
-  let position = 0;
-  const scanner = new JsonScanner(value);
-  while (scanner.next()) {
-    const { token, start, end, depth } = scanner;
-    if (token === '{' || token === '[') starts[depth] = start;
-    else if (token === 'key' && !document) {
-      if (decodeString(scanner.text) !== '$document') continue;
-      if (!hasDocuments)
-        throw new InputError(
-          `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
-        );
-      document = { start: starts[depth] ?? 0, depth };
-    } else if (document && depth < document.depth) {
-      const parsed = parseDocument(value.subarray(document.start, end));
-      if (!parsed)
-        throw new InputError(
-          `the document ${placeOf(document.start)} is not {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it`,
-        );
-      segments.push(value.subarray(position, document.start), parsed);
-      position = end;
-      document = undefined;
+  /** Splits a value at the objects that stand for documents, at any depth. */
+  function splitAtDocuments(value: Uint8Array): Segment[] {
+    const segments: Segment[] = [];
+    const placeOf = (start: number) => formatPosition(bytes, value.byteOffset - bytes.byteOffset + start);
+    /** By depth, where the object or array begins that is open. */
+    const starts: number[] = [];
+    let document: { start: number; depth: number } | undefined;
+    let position = 0;
+    const scanner = new JsonScanner(value);
+    while (scanner.next()) {
+      const { token, start, end, depth } = scanner;
+      if (token === '{' || token === '[') starts[depth] = start;
+      else if (token === 'key' && !document) {
+        if (decodeString(scanner.text) !== '$document') continue;
+        if (!hasDocuments)
+          throw new InputError(
+            `"$document" ${placeOf(start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
+          );
+        document = { start: starts[depth] ?? 0, depth };
+      } else if (document && depth < document.depth) {
+        const parsed = parseDocument(value.subarray(document.start, end));
+        if (!parsed)
+          throw new InputError(
+            `the document ${placeOf(document.start)} is not {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it`,
+          );
+        segments.push(value.subarray(position, document.start), parsed);
+        position = end;
+        document = undefined;
+      }
     }
+    return [...segments, value.subarray(position)];
   }
-  return [...segments, value.subarray(position)];
 }
 
 /** Returns the document that an object stands for; undefined if it is not valid. */
