@@ -35,6 +35,9 @@ Examples:
 Help: wfr <command> -h, wfr help inputs, config, exit-codes or environment
 Agents: wfr help --skill`;
 
+/** With the command that commander was parsing. */
+type ParseError = CommanderError & { command?: Command };
+
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
   const { stdout, stderr } = context;
@@ -42,9 +45,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   // Unless an action says otherwise.
   let exit: Exit = ExitCode.internalError;
   const written: string[] = [];
-  const program = createProgram(args, context, written, (ended) => {
-    exit = ended;
-  });
+  const program = createProgram();
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -62,61 +63,55 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   // The help that was asked for, also by wfr help, or the version.
   if (written.length > 0) await writeHelp(written.join(''), program.opts().color, output, context);
   return exit;
-}
 
-/** With the command that commander was parsing. */
-type ParseError = CommanderError & { command?: Command };
-
-function createProgram(
-  args: readonly string[],
-  context: Context,
-  written: string[],
-  onEnd: (exit: Exit) => void,
-): Command {
-  const throwFrom = (command: Command) =>
-    command.exitOverride((error) => {
-      throw Object.assign(error, { command });
-    });
-  const isShort = args.includes('-h');
-  const program = new Command('wfr')
-    .description('Trigger runs of hosted workflows and watch them to their end.')
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show this help')
-    .helpCommand(false)
-    .enablePositionalOptions()
-    .configureHelp(helpLayout(isShort))
-    .configureOutput({
-      getOutHelpWidth: () => helpWidth(context.stdout),
-      writeOut: (text) => written.push(text),
-      writeErr: () => {},
-    })
-    .addHelpText('after', EXAMPLES);
-  throwFrom(program);
-  // Defining them would take half a millisecond at every start.
-  const [first = ''] = args;
-  if (/^-(?!h$|-help$)/.test(first) || first === COMPLETE.name) addHiddenGlobalFlags(program);
-  const isReference = args.includes(HELP.name) && args.includes('--json');
-  const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
-    const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
-    command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
-    // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
-    if (!args.includes(name) && !isReference && parent === program) return;
-    entry.define(command);
-    const { load } = entry;
-    if (load)
-      command.action(async () => {
-        const { execute } = await load();
-        onEnd(await execute(command.args, rawFlags<never>(command), context, program));
+  function createProgram(): Command {
+    const throwFrom = (command: Command) =>
+      command.exitOverride((error) => {
+        throw Object.assign(error, { command });
       });
-    for (const part of entry.parts ?? []) add(command, part);
-    const { help } = entry;
-    if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
-  };
-  for (const [group, entries] of Object.entries(COMMANDS)) {
-    program.commandsGroup(group);
-    for (const entry of entries) add(program, entry);
+    const isShort = args.includes('-h');
+    const program = new Command('wfr')
+      .description('Trigger runs of hosted workflows and watch them to their end.')
+      .version(VERSION, '-V, --version', 'print the version')
+      .helpOption('-h, --help', 'show this help')
+      .helpCommand(false)
+      .enablePositionalOptions()
+      .configureHelp(helpLayout(isShort))
+      .configureOutput({
+        getOutHelpWidth: () => helpWidth(stdout),
+        writeOut: (text) => written.push(text),
+        writeErr: () => {},
+      })
+      .addHelpText('after', EXAMPLES);
+    throwFrom(program);
+    // Defining them would take half a millisecond at every start.
+    const [first = ''] = args;
+    if (/^-(?!h$|-help$)/.test(first) || first === COMPLETE.name) addHiddenGlobalFlags(program);
+    const isReference = args.includes(HELP.name) && args.includes('--json');
+    const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
+      const command = throwFrom(
+        parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false),
+      );
+      command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
+      // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
+      if (!args.includes(name) && !isReference && parent === program) return;
+      entry.define(command);
+      const { load } = entry;
+      if (load)
+        command.action(async () => {
+          const { execute } = await load();
+          exit = await execute(command.args, rawFlags<never>(command), context, program);
+        });
+      for (const part of entry.parts ?? []) add(command, part);
+      const { help } = entry;
+      if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
+    };
+    for (const [group, entries] of Object.entries(COMMANDS)) {
+      program.commandsGroup(group);
+      for (const entry of entries) add(program, entry);
+    }
+    return program;
   }
-  return program;
 }
 
 /** Defines the commands whose flags are mistaken for one another. */
