@@ -53,16 +53,20 @@ export async function planRun(
 ) {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const { inputsFile, input = [], documents: hasDocuments, detach: detached, dryRun: isDry } = flags;
+  const { once, adopt, resendUnknown, retryFailed } = flags;
   const sources = await findSources(flags, context);
   const { profile } = sources;
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, triggerSettings, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
     wait: () => resolveWaitSettings(sources),
-    format: () => parseRunFormat(flags),
-    pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
-    once: () => planOnce(flags, context),
-    documents: () => openDocuments(flags, context),
+    format: parseRunFormat,
+    pointer: () => {
+      assertWatched('--get', flags.get);
+      return parseGet(flags, false);
+    },
+    once: planOnce,
+    documents: openDocuments,
     triggerSettings: () => resolveTriggerSettings(sources),
     reports: reports.open,
     resolved: () =>
@@ -70,7 +74,7 @@ export async function planRun(
     ...sessionSteps(sources),
   });
   const files = [
-    ...namedFile(`--once ${flags.once}`, flags.once, context),
+    ...namedFile(`--once ${once}`, once, context),
     ...reportFiles(flags, context),
     ...namedFile(`--inputs-file ${inputsFile}`, inputsFile, context, false),
     ...resolved.files,
@@ -92,51 +96,51 @@ export async function planRun(
     label: resolved.files.map(({ path }) => basename(path)).join(', '),
     subject,
     subjects: isDry ? [] : [subject],
-    triggersAgain: flags.once === undefined,
+    triggersAgain: once === undefined,
     isDry,
     savedFlags: plan.documents?.flagsFor,
     close: resolved.close,
   };
-}
 
-/** Opens the folder of --save-documents. With --once it may have the documents of the recorded run. */
-async function openDocuments(flags: RunFlags, context: Context): Promise<DocumentFolder | undefined> {
-  const checked = assertWatched('--save-documents', flags.saveDocuments, flags);
-  const { documents } = await openFolders(checked, context);
-  if (flags.once === undefined) await documents?.assertNoFiles();
-  return documents;
-}
-
-/** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
-function parseRunFormat(flags: RunFlags): OutputFormat {
-  const format = parseFormat(flags, OUTPUT_FORMATS);
-  if (!flags.detach || flags.once === undefined || format === 'text' || format === 'id') return format;
-  throw new UsageError(
-    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
-  );
-}
-
-/** Throws UsageError where --detach is given with a flag that requires watching. */
-function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
-  if (value === undefined || !flags.detach) return flags;
-  throw new UsageError(`${flag} cannot be used with --detach; pass it to wfr watch`);
-}
-
-/** Returns what --once decides; undefined without it. Throws UsageError. */
-function planOnce({ once, adopt, resendUnknown, retryFailed }: RunFlags, context: Context) {
-  const decisions = { '--adopt': adopt, '--resend-unknown': resendUnknown, '--retry-failed': retryFailed };
-  const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
-  if (once === undefined) {
-    throwProblems(given.map(([flag]) => `${flag} requires --once <file>`));
-    return undefined;
+  /** Opens the folder of --save-documents. With --once it may have the documents of the recorded run. */
+  async function openDocuments(): Promise<DocumentFolder | undefined> {
+    assertWatched('--save-documents', flags.saveDocuments);
+    const { documents } = await openFolders(flags, context);
+    if (once === undefined) await documents?.assertNoFiles();
+    return documents;
   }
-  if (once === '' || once === '-') throw new UsageError(`--once ${once}: expected the path of a file`);
-  if (adopt !== undefined && !isUsableId(adopt))
-    throw new UsageError(`--adopt ${JSON.stringify(adopt)}: expected the id of a run`);
-  if (adopt !== undefined && resendUnknown) throw exclusive('--adopt', '--resend-unknown');
-  const resend: ResendOptions = {
-    resendUnknown: resendUnknown ? 'all' : [],
-    retryFailed: retryFailed ? 'all' : [],
-  };
-  return { file: { path: resolvePath(once, context), name: once }, adopted: adopt, resend };
+
+  /** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
+  function parseRunFormat(): OutputFormat {
+    const format = parseFormat(flags, OUTPUT_FORMATS);
+    if (!detached || once === undefined || format === 'text' || format === 'id') return format;
+    throw new UsageError(
+      `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
+    );
+  }
+
+  /** Throws UsageError where --detach is given with a flag that requires watching. */
+  function assertWatched(flag: string, value: string | undefined): void {
+    if (value === undefined || !detached) return;
+    throw new UsageError(`${flag} cannot be used with --detach; pass it to wfr watch`);
+  }
+
+  /** Returns what --once decides; undefined without it. Throws UsageError. */
+  function planOnce() {
+    const decisions = { '--adopt': adopt, '--resend-unknown': resendUnknown, '--retry-failed': retryFailed };
+    if (once === undefined) {
+      const given = Object.entries(decisions);
+      throwProblems(given.map(([flag, value]) => value !== undefined && `${flag} requires --once <file>`));
+      return undefined;
+    }
+    if (once === '' || once === '-') throw new UsageError(`--once ${once}: expected the path of a file`);
+    if (adopt !== undefined && !isUsableId(adopt))
+      throw new UsageError(`--adopt ${JSON.stringify(adopt)}: expected the id of a run`);
+    if (adopt !== undefined && resendUnknown) throw exclusive('--adopt', '--resend-unknown');
+    const resend: ResendOptions = {
+      resendUnknown: resendUnknown ? 'all' : [],
+      retryFailed: retryFailed ? 'all' : [],
+    };
+    return { file: { path: resolvePath(once, context), name: once }, adopted: adopt, resend };
+  }
 }
