@@ -77,7 +77,7 @@ export async function createRun(
   interruption: Interruption,
   log: TriggerLog,
 ) {
-  const { clock, events, transport } = service;
+  const { clock, limits, events, transport } = service;
   const { signal } = interruption;
   const url = runsUrl(service.baseUrl);
   let requests = 0;
@@ -103,7 +103,7 @@ export async function createRun(
 
   /** Sends one request. Throws as createRun does when sending again is no option. */
   const sendOnce = async (body: TriggerBody): Promise<SendResult> => {
-    const grace = startGrace(body, service, interruption);
+    const grace = startGrace(body);
     let isAnswered = false;
     /** What an incomplete response says about the run. */
     let evidence: RunEvidence | undefined;
@@ -227,6 +227,31 @@ export async function createRun(
     }
     throw error;
   }
+
+  /**
+   * Returns a signal that aborts a request when a signal comes, unless its body is complete. Then a run may exist, so wfr
+   * waits a grace period for its id; a second signal ends the wait.
+   */
+  function startGrace(body: TriggerBody) {
+    const controller = new AbortController();
+    let cancel = () => {};
+    const abort = () => controller.abort(signal.reason);
+    const onSignal = () => {
+      const { received } = interruption;
+      if (body.sendState !== 'complete') return abort();
+      const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
+      const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
+      events.blockOnce(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
+      cancel = clock.after(ms, abort);
+    };
+    const stopListening = [onAbort(signal, onSignal), onAbort(interruption.second, abort)];
+    return {
+      signal: controller.signal,
+      end() {
+        for (const stop of [cancel, ...stopListening]) stop();
+      },
+    };
+  }
 }
 
 /** Returns whether the service rejected the value of this input: its message has the name, and does not call it unknown. */
@@ -239,29 +264,3 @@ export function blamesInput(response: ErrorResponse, name: string): boolean {
 
 /** Where the service has said what is wrong, and wfr knows nothing to add. */
 const INPUTS_HINT = 'Inputs are written name=text, name@file or name:=json: wfr help inputs';
-
-/**
- * Returns a signal that aborts a request when a signal comes, unless its body is complete. Then a run may exist, so wfr
- * waits a grace period for its id; a second signal ends the wait.
- */
-function startGrace(body: TriggerBody, { clock, limits, events }: Service, interruption: Interruption) {
-  const { signal, second } = interruption;
-  const controller = new AbortController();
-  let cancel = () => {};
-  const abort = () => controller.abort(signal.reason);
-  const onSignal = () => {
-    const { received } = interruption;
-    if (body.sendState !== 'complete') return abort();
-    const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
-    const exit = `${received === 'SIGINT' ? 'Ctrl-C' : received} again exits at once`;
-    events.blockOnce(`The request was sent; waiting up to ${formatDuration(ms)} for the run id; ${exit}`);
-    cancel = clock.after(ms, abort);
-  };
-  const stopListening = [onAbort(signal, onSignal), onAbort(second, abort)];
-  return {
-    signal: controller.signal,
-    end() {
-      for (const stop of [cancel, ...stopListening]) stop();
-    },
-  };
-}
