@@ -74,14 +74,6 @@ export function connector({ baseUrl, proxy, tls }: Route, clock: Clock) {
     readSystemCertificates,
   ];
 
-  /** As in curl, a trusted certificate need not be that of a root. */
-  const createContext = async (store: number, own: ClientCertificate | undefined) => {
-    const trusted = await stores[store]?.();
-    if (!trusted && !own) return undefined;
-    const { createSecureContext } = await import('node:tls');
-    return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
-  };
-
   /**
    * Returns what opens a hop to a target over a socket of `openPlain`. A secure one shows the certificate `own`, and is opened
    * with another store of certificates until one has the issuer: a later store is loaded only then, so most connections cost
@@ -97,9 +89,15 @@ export function connector({ baseUrl, proxy, tls }: Route, clock: Clock) {
     /** The store that had the issuer. */
     let known = 0;
     return async (signal) => {
-      const { connect: connectTls } = await import('node:tls');
+      const { connect: connectTls, createSecureContext } = await import('node:tls');
+      /** As in curl, a trusted certificate need not be that of a root. */
+      const createContext = async (store: number) => {
+        const trusted = await stores[store]?.();
+        if (!trusted && !own) return undefined;
+        return createSecureContext({ ...(trusted && { ca: trusted, allowPartialTrustChain: true }), ...own });
+      };
       for (let store = known; ; store++) {
-        contexts[store] ??= createContext(store, own);
+        contexts[store] ??= createContext(store);
         const secureContext = await contexts[store];
         const plain = await openPlain(signal);
         const options = { socket: plain, secureContext, host, servername, ALPNProtocols: ['http/1.1'] };
