@@ -15,8 +15,9 @@ export function nameRows(
   files: readonly string[] = all.filter((label) => !ROW_LABEL.test(label)),
 ) {
   const base = commonFolder(files);
-  /** How many labels want each name, which are equal regardless of case. */
-  const wanted = new Map<string, number>();
+  /** The names that labels want, and those that several want; they are equal regardless of case. */
+  const wanted = new Set<string>();
+  const contested = new Set<string>();
 
   const wantedName = (label: string): [name: string, line?: string] => {
     const [, line, text = ''] = ROW_LABEL.exec(label) ?? [];
@@ -28,30 +29,25 @@ export function nameRows(
 
   for (const label of new Set(all)) {
     const key = wantedName(label)[0].toLowerCase();
-    wanted.set(key, (wanted.get(key) ?? 0) + 1);
+    (wanted.has(key) ? contested : wanted).add(key);
   }
-  return {
-    /** The folders that the files are in; none for the rows of a table. */
-    inputFolders: inputFoldersOf(files, base),
-
-    /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
-    nameOf(label: string, row: number | undefined): string {
-      const [name, line] = wantedName(label);
-      const isAmbiguous = (wanted.get(name.toLowerCase()) ?? 0) > 1;
-      if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
-      return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
-    },
-  };
-}
-
-/** Returns the folder that all files are in; below the working folder or the root, the folders in it that have files. */
-function inputFoldersOf(files: readonly string[], base: string): string[] {
   const isWide = base === '.' || base === sep;
   const folders = files.map((file) => {
     const [first = ''] = relative(base, dirname(file)).split(sep);
     return isWide ? join(base, first) : base;
   });
-  return [...new Set(folders)];
+  return {
+    /** The folder that all files are in; below the working folder or the root, those in it that have files. */
+    inputFolders: new Set(folders),
+
+    /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
+    nameOf(label: string, row: number | undefined): string {
+      const [name, line] = wantedName(label);
+      const isAmbiguous = contested.has(name.toLowerCase());
+      if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
+      return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
+    },
+  };
 }
 
 /** Returns the folder that all files are in, `.` where that is the working folder. */
