@@ -172,7 +172,7 @@ const lookUpLoopback: LookupFunction = async (host, options, callback) => {
   const { default: dns } = await import('node:dns');
   dns.lookup(host, options, (error, found, family) => {
     const addresses = typeof found === 'string' ? [{ address: found, family }] : (found ?? []);
-    const isOurs = addresses.every(({ address }) => isLoopback(address === '::1' ? '[::1]' : address));
+    const isOurs = addresses.every(({ address }) => isLoopback(address));
     callback(error ?? (isOurs ? null : systemError('ERR_NOT_LOOPBACK')), found, family);
   });
 };

@@ -5,9 +5,9 @@ export function parseUrl(text = '', base?: string): URL | undefined {
   return URL.canParse(text, base) ? new URL(text, base) : undefined;
 }
 
-/** Returns whether the host name of a URL is this machine: localhost, 127.0.0.0/8, ::1 (RFC 6761, RFC 1122, RFC 4291). */
+/** Returns whether a host name or an address is this machine: localhost, 127.0.0.0/8, ::1 (RFC 6761, RFC 1122, RFC 4291). */
 export function isLoopback(hostname: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(hostname);
 }
 
 /** Removes the brackets around an IPv6 address in a URL. */
