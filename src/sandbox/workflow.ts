@@ -79,9 +79,15 @@ function checkNames(workflow: unknown, path: JsonPath): JsonProblem[] {
   const parameters = declare(declaration);
   const names = listIn(steps).map(({ name }) => name);
   const problems: JsonProblem[] = [];
+  /** The placeholders that inputs fill, beside the members of objects and lists. */
+  const known = [...parameters.values()].flatMap(({ name, type }) =>
+    type === 'document' ? [name, ...DOCUMENT_MEMBERS.map((member) => `${name}.${member}`)] : [name],
+  );
   const checkPlaceholder = (name: string, place: JsonPath, about: typeof aboutValue) => {
-    const problem = placeholderProblem(name, parameters);
-    if (problem !== undefined) problems.push(about(place, problem));
+    const owner = parameters.get(name.replace(/\.[^.]*$/, ''));
+    if (known.includes(name) || owner?.type === 'object' || owner?.type === 'array') return;
+    const expected = known.join(', ') || 'none';
+    problems.push(about(place, `${JSON.stringify(name)} is no parameter; expected ${expected}`));
   };
   for (const { text, path: place } of textsIn(output, [...path, 'output']))
     for (const [, name = ''] of text.matchAll(PLACEHOLDER)) checkPlaceholder(name, place, aboutValue);
@@ -108,16 +114,6 @@ const describedDocument = (name: string) =>
   Object.fromEntries(DOCUMENT_MEMBERS.map((member) => [member, `{{${name}.${member}}}`]));
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
-
-/** Returns why no input can fill a placeholder; undefined if one can. */
-function placeholderProblem(placeholder: string, parameters: Parameters): string | undefined {
-  const owner = parameters.get(placeholder.replace(/\.[^.]*$/, ''));
-  const known = [...parameters.values()].flatMap(({ name, type }) =>
-    type === 'document' ? [name, ...DOCUMENT_MEMBERS.map((member) => `${name}.${member}`)] : [name],
-  );
-  if (known.includes(placeholder) || owner?.type === 'object' || owner?.type === 'array') return undefined;
-  return `${JSON.stringify(placeholder)} is no parameter; expected ${known.join(', ') || 'none'}`;
-}
 
 /** What placeholders stand for. */
 export type InputValues = ReadonlyMap<string, unknown>;
