@@ -220,65 +220,62 @@ function describeWorkflow(
 
 /** Parses the flags. Throws UsageError with every problem. */
 function parseSandboxFlags(flags: SandboxFlags, context: Context) {
-  const { failStep, slow = '1', reject, port = '0', dropAnswer } = flags;
+  const { workflows: path, fromProfile, failStep: step, slow = '1', reject, port = '0', dropAnswer } = flags;
   return collectUsageErrors(
     {
-      workflows: async () => withFailingStep(failStep, await loadWorkflows(flags, context)),
+      workflows: async () => withFailingStep(await loadWorkflows()),
       slow: () => parseNumber('--slow', slow, [0.01, 1_000], 'a factor', /^(\d+\.?\d*|\.\d+)$/),
       reject: () =>
         reject === undefined ? undefined : parseNumber('--reject', reject, [400, 599], 'a status'),
       alone: () => {
-        if (reject !== undefined && (dropAnswer || failStep !== undefined))
+        if (reject !== undefined && (dropAnswer || step !== undefined))
           throw new UsageError('--reject starts no run: it excludes --drop-answer and --fail-step');
       },
       port: () => parseNumber('--port', port, [0, 65_535], 'a port'),
     },
     'wfr help sandbox',
   );
-}
 
-/** Loads the workflows that the flags choose, or the built-in ones. Throws UsageError. */
-async function loadWorkflows(
-  { workflows: path, fromProfile }: SandboxFlags,
-  context: Context,
-): Promise<readonly Workflow[]> {
-  if (fromProfile !== undefined) {
-    if (path === undefined) return profileWorkflows(fromProfile, context);
-    throw exclusive(`--workflows ${path}`, `--from-profile ${fromProfile}`);
+  /** Loads the workflows that the flags choose, or the built-in ones. Throws UsageError. */
+  async function loadWorkflows(): Promise<readonly Workflow[]> {
+    if (fromProfile !== undefined) {
+      if (path === undefined) return profileWorkflows(fromProfile);
+      throw exclusive(`--workflows ${path}`, `--from-profile ${fromProfile}`);
+    }
+    if (path === undefined) return BUILT_IN_WORKFLOWS;
+    const file = absolutePath(path, context.cwd);
+    const bytes = await promises.readFile(file).catch(throwAsUsageError(path));
+    const { value, problems } = parseJsonFile(bytes, path, checkWorkflows);
+    throwProblems(problems);
+    return readWorkflows(value);
   }
-  if (path === undefined) return BUILT_IN_WORKFLOWS;
-  const file = absolutePath(path, context.cwd);
-  const bytes = await promises.readFile(file).catch(throwAsUsageError(path));
-  const { value, problems } = parseJsonFile(bytes, path, checkWorkflows);
-  throwProblems(problems);
-  return readWorkflows(value);
-}
 
-/** Returns the workflows with every run failing at `step`; workflows without it are unchanged. Throws UsageError. */
-function withFailingStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
-  if (step === undefined) return workflows;
-  // In quotation marks, where a name with a space ends can be seen.
-  const quoted = JSON.stringify(step);
-  const known = workflows.flatMap(({ steps }) => steps.map(({ name }) => JSON.stringify(name)));
-  if (!known.includes(quoted))
-    throw unknownName(`--fail-step ${quoted}: no workflow has this step; `, quoted, [...new Set(known)]);
-  const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
-  return workflows.map((workflow) =>
-    workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
-  );
-}
+  /** Returns the workflows with every run failing at the step; workflows without it are unchanged. Throws UsageError. */
+  function withFailingStep(workflows: readonly Workflow[]): readonly Workflow[] {
+    if (step === undefined) return workflows;
+    // In quotation marks, where a name with a space ends can be seen.
+    const quoted = JSON.stringify(step);
+    const known = workflows.flatMap(({ steps }) => steps.map(({ name }) => JSON.stringify(name)));
+    if (!known.includes(quoted))
+      throw unknownName(`--fail-step ${quoted}: no workflow has this step; `, quoted, [...new Set(known)]);
+    const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
+    return workflows.map((workflow) =>
+      workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
+    );
+  }
 
-/**
- * Returns a workflow for each id of a profile, whose output has its inputs. One without declared parameters takes any
- * inputs. Throws UsageError.
- */
-async function profileWorkflows(profileName: string, context: Context): Promise<Workflow[]> {
-  const profile = await chooseProfile({ profile: profileName }, context, '--from-profile');
-  const named = namedWorkflows(profile);
-  if (named.length === 0)
-    throw new UsageError(`--from-profile ${profileName}: this profile has no workflows`);
-  return [...new Set(named.map(({ id }) => id))].map((id) => {
-    const names = named.filter((one) => one.id === id).map(({ name }) => name);
-    return echoWorkflow(id, names.join(', '), findDeclaredWorkflow(id, {}, profile)?.parameters);
-  });
+  /**
+   * Returns a workflow for each id of a profile, whose output has its inputs. One without declared parameters takes any
+   * inputs. Throws UsageError.
+   */
+  async function profileWorkflows(profileName: string): Promise<Workflow[]> {
+    const profile = await chooseProfile({ profile: profileName }, context, '--from-profile');
+    const named = namedWorkflows(profile);
+    if (named.length === 0)
+      throw new UsageError(`--from-profile ${profileName}: this profile has no workflows`);
+    return [...new Set(named.map(({ id }) => id))].map((id) => {
+      const names = named.filter((one) => one.id === id).map(({ name }) => name);
+      return echoWorkflow(id, names.join(', '), findDeclaredWorkflow(id, {}, profile)?.parameters);
+    });
+  }
 }
