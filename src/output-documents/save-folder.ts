@@ -34,8 +34,13 @@ export type SaveFolder = Awaited<ReturnType<typeof openSaveFolder>>;
 /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
 export async function openSaveFolder({ flag, folder, force }: FolderFlag, context: Context) {
   if (folder === '') throw new UsageError(`${flag}: pass a folder, such as ${flag} out`);
-  const making = makeRoot(absolutePath(folder, context.cwd), context);
-  const root = await making.catch(throwAsUsageError(`${flag} ${folder}`));
+  const makeRoot = async () => {
+    const path = await resolveTrusted(absolutePath(folder, context.cwd), context.uid);
+    await mkdirp(path);
+    await promises.access(path, promises.constants.W_OK);
+    return path;
+  };
+  const root = await makeRoot().catch(throwAsUsageError(`${flag} ${folder}`));
 
   /** Does something with the path without links of what is in the folder. */
   const attempt = (path: string, action: (absolute: string) => Promise<unknown>) =>
@@ -79,13 +84,6 @@ export async function openSaveFolder({ flag, folder, force }: FolderFlag, contex
     saveOutput: (name: string, output: Uint8Array) =>
       save([{ path: join(folder, `${name}.json`), bytes: () => formatJson(output) }]),
   };
-}
-
-async function makeRoot(path: string, { uid }: Context): Promise<string> {
-  const root = await resolveTrusted(path, uid);
-  await mkdirp(root);
-  await promises.access(root, promises.constants.W_OK);
-  return root;
 }
 
 /** Creates a folder. It may exist, but not as a link, which could lead out of the one that it is in. */
