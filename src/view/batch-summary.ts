@@ -76,10 +76,9 @@ function countsLines({ counts, isRead, fact, period }: BatchSummary, style: Styl
   const states = present.map(textOf).join(', ') || `the table ${isRead ? 'is empty' : 'was not read'}`;
   const gone = counts
     .filter(([word]) => word === 'gone')
-    .map(([, count]) => `${formatCount(count)} replaced or removed`);
-  const facts = [...(period ? [period] : []), ...gone, ...(fact ? [fact] : [])].join('; ');
+    .map(([, count]) => `${pluralize(count, 'earlier row')} replaced or removed`);
   const first = `${pluralize(rows, 'row')}: ${states}`;
-  return period || !facts ? [first, facts].filter(Boolean) : [`${first}; ${facts}`];
+  return period ? [first, period, ...gone] : [[first, ...gone, ...(fact ? [fact] : [])].join('; ')];
 }
 
 function reasonLines({ state, rows, ...reason }: StateReason, style: Style, width: number): string[] {

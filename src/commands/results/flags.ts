@@ -12,8 +12,8 @@ than its line, as in 2 (row 6), --retry-failed takes the number.
 The files of all shards of a table are joined: every row must be in exactly one.
 
 Examples:
-  wfr results out.jsonl --rows customers.csv
-  wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
+  wfr results out.jsonl --rows
+  wfr results out.jsonl --rows customers.csv -o csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html`,
   define(command) {
     command.argument('<file...>', 'results files, ids of batches, or @last');
@@ -26,7 +26,12 @@ Examples:
           "print this value of each output, such as /total, or '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
-      .addOption(common('--rows <file|->', 'print columns and rows of the table, sent or not'))
+      .addOption(
+        common(
+          '--rows [file|-]',
+          'print the rows, sent or not, with the columns of this table, or of the sent one',
+        ),
+      )
       .addOption(
         common('--only <outcome>', 'print only these rows, such as failed; repeatable').argParser(collect),
       )

@@ -12,7 +12,6 @@ import { QUOTE } from '../../text/json/scanner.js';
 import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
 import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
 import { joinChunks } from '../../text/utf8.js';
 import { NO_BREAK, wrapLines } from '../../text/wrap.js';
 import { type Layout, wordPaint } from '../../view/presentation.js';
@@ -332,15 +331,16 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns what is not listed, and not shown. */
   function omissions(): string[] {
     const count = unlisted();
-    const rows = `--rows ${source ? shellCommand([source]) : '<table>'}`;
-    const how = source === '' ? '' : `; ${table ? "--get '' without --rows" : rows} has all`;
+    const how = table
+      ? '; --only gone without --rows has all'
+      : `; --rows${source ? '' : ' <table>'} has all`;
     const shown = [...leftOut].map(([name, note]) =>
       note ? `${name} (${note})`.replaceAll(' ', NO_BREAK) : name,
     );
     return [
       ...(shown.length > 0 ? [`shown: ${listFirst(shown, 9)}; --get chooses, -o${NO_BREAK}csv has all`] : []),
       ...(count > 0 && format !== 'id'
-        ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${how}`]
+        ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),
     ];
   }

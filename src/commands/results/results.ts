@@ -57,7 +57,7 @@ import { formatRows, nameOfColumn, RESULTS_FORMATS, type RowsLayout, TIMES } fro
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
-  rows?: string;
+  rows?: string | true;
   only?: string[];
   excel?: boolean;
   delimiter?: string;
@@ -69,9 +69,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const named = await Promise.all(patterns.map((text) => resultsFileOf(text, context)));
     const names = [...new Set(await expandPatterns(named, context))];
     const files = names.map((name) => ({ name, path: resolvePath(name, context) }));
-    const { only, report, rows: tablePath, saveOutputs, saveDocuments } = flags;
+    const { only, report, rows, saveOutputs, saveDocuments } = flags;
+    const namedTable = rows === true ? undefined : rows;
     // With a table, what is no pointer is a column of it.
-    const isColumn = (name: string) => tablePath !== undefined && /^[^/]/.test(name);
+    const isColumn = (name: string) => rows !== undefined && /^[^/]/.test(name);
     const chosenColumns = flags.get?.filter(isColumn) ?? [];
     const get = flags.get?.filter((name) => !isColumn(name)) ?? [];
     const plan = await collectUsageErrors({
@@ -83,7 +84,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         assertDistinctFiles([
           ...reportFiles(flags, context),
           ...files.map((file) => ({ ...file, isWritten: false })),
-          ...namedFile(`--rows ${flags.rows}`, flags.rows, context, false),
+          ...namedFile(`--rows ${namedTable}`, namedTable, context, false),
         ]),
       reports: reports.open,
     });
@@ -93,14 +94,15 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     });
     const { isMixed, problems, absent } = all;
     const isText = plan.format === 'text';
-    const hasRows = !isText || [flags.get, only, tablePath].some((flag) => flag !== undefined);
+    const hasRows = !isText || [flags.get, only, rows].some((flag) => flag !== undefined);
     const isShown = isText && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
     const { command, source } = await findBatch(all, context);
-    if (tablePath !== undefined && source === '') {
-      const all = shellCommand(['wfr', 'results', ...names, '--get', '']);
-      throw new UsageError(`--rows ${tablePath}: the batch has no table`, all);
+    if (namedTable !== undefined && source === '') {
+      const all = shellCommand(['wfr', 'results', ...names, '--rows']);
+      throw new UsageError(`--rows ${namedTable}: the batch has no table`, all);
     }
+    const tablePath = rows === true ? source || undefined : rows;
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0
@@ -109,18 +111,18 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     try {
       const paths = { base: context.cwd, within: undefined };
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-      const columns = table && chooseColumns(chosenColumns, table.columns);
+      const columns = chooseColumns(chosenColumns, table?.columns);
       const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
-      // For people, its values stand for the whole output.
-      const chosen = get.length === 0 || (isText && get[0] === '') ? undefined : get;
-      const rows = hasRows ? tablePath : source || undefined;
+      const chosen = get.length === 0 ? undefined : get;
+      const savedRows = hasRows ? rows : Boolean(source) || undefined;
       const results =
-        isShown && !saveOutputs && !only
-          ? [...names, ...toArgs({ get: [...chosenColumns, ...(chosen ?? [])], rows, saveDocuments })]
+        isShown && !saveOutputs
+          ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, saveDocuments })]
           : [];
-      const list = hasRows ? undefined : [...names, ...toArgs(source ? { rows: source } : { get: '' })];
-      const describe = () => summaryOf(joined, { notes, results, command, list }, writer);
+      const list = hasRows ? [] : [...names, '--rows'];
+      const what = only && 'rows';
+      const describe = () => summaryOf(joined, { notes, results, command, list, what }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (!isText && context.errorsAsData)) return;
@@ -244,7 +246,7 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
     excel && format !== 'csv' && '--excel requires --output csv',
     delimiter && format !== 'csv' && !rows && `--delimiter ${delimiter}: requires --output csv or --rows`,
   ]);
-  if (format === 'id' && (get || rows)) throw exclusive(get ? '--get' : `--rows ${rows}`, '--output id');
+  if (format === 'id' && (get || rows)) throw exclusive(get ? '--get' : '--rows', '--output id');
   return format;
 }
 
@@ -255,8 +257,12 @@ function assertOutcomes(words: readonly string[] = []): void {
   throwProblems(words.map((word) => !known.has(word) && `--only ${word}: ${expected}`));
 }
 
-/** Returns the columns of a table with these names, or all without a name. Throws UsageError for one that it does not have. */
-function chooseColumns(names: readonly string[], columns: readonly string[]): readonly string[] {
+/** Returns the columns of a table, if there is one, with these names, or all without a name. Throws UsageError for an unknown one. */
+function chooseColumns(names: readonly string[], columns: readonly string[] | undefined) {
+  if (!columns) {
+    names.map(parseValuePointer);
+    return undefined;
+  }
   const known = columns.map(nameOfColumn);
   const [unknown] = names.filter((name) => !known.includes(name));
   if (unknown !== undefined)
@@ -363,7 +369,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 /** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
 function summaryOf(
   joined: JoinedFiles,
-  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list'>,
+  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list' | 'what'>,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited } = joined;

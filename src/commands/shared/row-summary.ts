@@ -31,8 +31,10 @@ export interface SummaryFacts {
   isLimited?: boolean;
   /** Whether what is sent once it is corrected may be a row that is gone, so that it is held. */
   isUndecided?: boolean;
-  /** The arguments of the command that lists the rows; undefined where they are listed. */
+  /** The arguments of the command that lists the rows: none where they are listed; undefined where more rows are to come. */
   list?: readonly string[] | undefined;
+  /** What is saved, if that is not the outputs. */
+  what?: string | undefined;
 }
 
 /** Returns the summary of rows. */
@@ -150,10 +152,11 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
     return shown === undefined ? { text } : { text: goal, command: shown };
   };
   const reached = Object.entries(goals).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const steps = reached.map(([flag, goal], index) =>
+  const steps = reached.map(([flag, goal], index) => {
     // Below a command, flags suffice; but held rows and failed ones are decided on by themselves.
-    index > 0 && (base || !has('held')) ? { text: `${goal}, add ${flag}.` } : step(goal, flag),
-  );
+    if (index === 0 || (!base && has('held'))) return step(goal, flag);
+    return { text: base ? `${goal}, add ${flag}.` : `${goal}, use ${flag} instead.` };
+  });
   const next = isUnknownWorkflow
     ? [step('Once the service knows the workflow', '--retry-failed')]
     : [
@@ -164,7 +167,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   // Runs without an output are looked at by their ids.
   const ids = has('failed', 'running', 'lost') ? ', with run ids' : '';
   const shown = has('finished') ? 'outputs' : ids && 'rows';
-  return shown && (!isContinued || facts.list) ? [...next, ...lookSteps(shown, ids, facts)] : next;
+  return shown && (!isContinued || facts.list)
+    ? [...next, ...lookSteps(facts.what ?? shown, ids, facts)]
+    : next;
 }
 
 function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): NextStep[] {
@@ -200,7 +205,7 @@ function lookSteps(what: string, more: string, { results: words, list }: Summary
   const target = shellCommand([isRead(file) ? `${name}.outputs.csv` : file]);
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
-    ...(list ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
+    ...(list?.length ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
     {
       text: `To save the ${what}${more}`,
       command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${target}`,

@@ -808,7 +808,7 @@ For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once failed and rejected rows are corrected: ${command} --send-changed
-To run failed and rejected rows again as they are, add --retry-failed.
+To run failed and rejected rows again as they are, use --retry-failed instead.
 To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
 `);
   });
@@ -1027,11 +1027,11 @@ To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv 
     const { stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(`
 Once failed, rejected and invalid rows are corrected: wfr ${args.join(' ')} --send-changed
-To run failed and rejected rows again as they are, add --retry-failed.
+To run failed and rejected rows again as they are, use --retry-failed instead.
 `);
     expect((await runCli(['results', 'r.jsonl'], { cwd })).stdout).toContain(`
 Once failed, rejected and invalid rows are corrected, add --send-changed to the wfr batch command.
-To run failed and rejected rows again as they are, add --retry-failed.
+To run failed and rejected rows again as they are, use --retry-failed instead.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;

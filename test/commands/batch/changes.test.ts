@@ -104,7 +104,7 @@ describe('batch --each: files that change', () => {
     for (let night = 0; night < 3; night++) {
       const held = await run();
       expect(held.exitCode).toBe(3);
-      expect(held.stderr).toContain('1 finished, 1 held; 1 replaced or removed');
+      expect(held.stderr).toContain('1 finished, 1 held; 1 earlier row replaced or removed');
       expect(held.stderr).toContain('has changed since it was recorded');
       expect(held.stderr).toContain('scans/a.pdf');
       expect(held.stderr).toContain('--send-changed');
@@ -153,7 +153,7 @@ describe('batch --each: files that change', () => {
     const third = await run();
     expect(third).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('2 finished; 1 replaced or removed'),
+      stderr: expect.stringContaining('2 finished; 1 earlier row replaced or removed'),
     });
     expect(sent).toEqual([scan('M'), scan('N'), scan('first')]);
   });
@@ -244,7 +244,7 @@ describe('batch --each: files that change', () => {
     state.poll = 'FAILED';
     const second = await run();
     expect(second.exitCode).toBe(6);
-    expect(second.stderr).toContain('1 finished, 1 unknown; 1 replaced or removed');
+    expect(second.stderr).toContain('1 finished, 1 unknown; 1 earlier row replaced or removed');
     expect(second.stderr).toContain('--adopt 2=none');
     expect(second.stderr).not.toContain('--resend-unknown');
     const gone = await run('--resend-unknown', '2');
@@ -278,7 +278,7 @@ describe('batch --each: files that change', () => {
     unlinkSync(path('a.pdf'));
     expect(await run()).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('1 replaced or removed'),
+      stderr: expect.stringContaining('1 earlier row replaced or removed'),
     });
     // The empty folder completed nothing: this is a change.
     write('a.pdf', 'A2');
@@ -335,7 +335,7 @@ describe('batch --rows: tables that change', () => {
     write(table('X,0', 'B,2'));
     expect(await run()).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('2 finished; 2 replaced or removed'),
+      stderr: expect.stringContaining('2 finished; 2 earlier rows replaced or removed'),
     });
     expect(sent).toHaveLength(4);
     const report = ['--report', 'json=r.json'];
@@ -370,7 +370,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('B,2', 'C,3', 'D,4'));
     expect((await run('--limit', '1')).stderr).toContain(
-      '3 rows: 2 finished, 1 waiting; 1 replaced or removed',
+      '3 rows: 2 finished, 1 waiting; 1 earlier row replaced or removed',
     );
   });
 
@@ -404,7 +404,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
     expect((await run()).stderr).toContain('\n  3 held: may replace a row that was sent\n    rows.csv:3-5\n');
-    const { stdout } = await wfr(['results', 'out.jsonl', '--get', ''], { cwd });
+    const { stdout } = await wfr(['results', 'out.jsonl', '--rows'], { cwd });
     expect(stdout).toMatch(/^rows\.csv:4 +held: may replace a row that was sent$/m);
   });
 
@@ -429,7 +429,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,5', 'D,4'));
     const held = await run();
-    expect(held.stderr).toContain('2 finished, 1 held; 2 replaced or removed');
+    expect(held.stderr).toContain('2 finished, 1 held; 2 earlier rows replaced or removed');
     expect(held.stderr).toContain('rows.csv:3 (B)');
     expect(sent).toHaveLength(4);
     expect((await run()).exitCode).toBe(3);
@@ -548,7 +548,7 @@ describe('batch --rows: tables that change', () => {
     for (const name of ['a.pdf', 'b.pdf']) writeFileSync(join(cwd, name), name);
     await run();
     write('customer,scan@\nA,a.pdf\nB,c.pdf\n');
-    const counts = '2 rows: 1 finished, 1 invalid; 1 replaced or removed';
+    const counts = '2 rows: 1 finished, 1 invalid; 1 earlier row replaced or removed';
     for (let night = 0; night < 2; night++)
       expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining(counts) });
     writeFileSync(join(cwd, 'c.pdf'), 'c.pdf');
@@ -725,7 +725,7 @@ function wordsOf(before: Before): string[] {
 
 function goneOf(before: Before): string[] {
   if (before === 'running' || before === 'unknown') return [`1 ${before}`];
-  return before === 'rejected' || before === 'invalid' ? [] : ['1 replaced or removed'];
+  return before === 'rejected' || before === 'invalid' ? [] : ['1 earlier row replaced or removed'];
 }
 
 const BEFORE: Before[] = ['rejected', 'invalid', 'finished', 'failed', 'running', 'unknown', 'lost', 'held'];
@@ -769,7 +769,7 @@ describe('batch: what a row was, and what happened to it', () => {
     const { sends, words } = CELLS[change](before);
     for (const word of words) expect(stderr).toContain(word);
     // Nothing is lost with a row that has no run.
-    if (before === 'rejected' || before === 'invalid') expect(stderr).not.toMatch(/\d replaced/);
+    if (before === 'rejected' || before === 'invalid') expect(stderr).not.toContain('replaced or removed');
     expect(sent.length - earlier).toBe(sends);
     const again = await run();
     expect({ sends: sent.length - earlier, exitCode: again.exitCode }).toEqual({ sends, exitCode });

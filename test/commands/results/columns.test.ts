@@ -172,7 +172,7 @@ describe('results --get', () => {
     const more = thirty.replace('}', ',"last":1}');
     expect((await columns(['"text"', thirty, more])).flat()).toContainEqual(['output', more]);
     // People see the first ones.
-    const wide = await results([...finished(2, many(0)), ...finished(3, many(15))], {}, '--get', '');
+    const wide = await results([...finished(2, many(0)), ...finished(3, many(15))], {}, '--rows');
     expect(wide.stdout).toMatch(/^ROW +\/k0 +.* \/k29\n/);
     expect(await columns([many(0), many(14)])).toHaveLength(3);
     expect((await columns([many(0), many(14)]))[1]).toHaveLength(30);
@@ -283,7 +283,9 @@ describe('results --only', () => {
     expect(summary).toContain('4 rows: 1 finished, 2 failed, 1 running\n');
     // It repeats no reason.
     expect(summary).not.toContain(': no\n');
-    expect(summary).not.toContain('To save');
+    expect(summary).toContain(
+      '\nTo save the rows, with run ids: wfr results out.jsonl --only failed --only running -o csv --excel > ',
+    );
     expect(stderr).toBe('');
     expect((await results(events, {}, '--only', 'failed', '-o', 'id')).stdout).toBe('run-3\nrun-5\n');
     const table = { 't.csv': 'n\n1\n2\n3\n4\n' };
@@ -317,7 +319,7 @@ describe('results --get on a terminal', () => {
     const [event, ...more] = failed(3, 'The totals do not match: 119.00 expected, 191.00 found');
     const cwd = folderOf([{ ...event, label: 'scans/bad-gmbh-march-26.pdf' }, ...more]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 40, stdoutTerminal: 40 };
-    const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout, stderr } = await runCli(['results', 'out.jsonl', '--rows'], options);
     const { table, summary } = split(stdout);
     expect(table).toBe(`ROW
 bad-gmbh-march-26.pdf
@@ -338,19 +340,15 @@ bad-gmbh-march-26.pdf
     const last = async (width: number, ...gets: string[]) => {
       const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: width };
       const args = gets.flatMap((get) => ['--get', get]);
-      return (await runCli(['results', 'out.jsonl', ...args], options)).stdout.split('\n')[1];
+      return (await runCli(['results', 'out.jsonl', ...args, '--rows'], options)).stdout.split('\n')[1];
     };
     const gets = ['/supplier', '/number', '/date', '/total', '/currency'];
     expect(await last(80, ...gets)).toBe(
       'xxxxxxxx…xxx.pdf  Stadtwerke Freib…  RE-2026-1697  2026-05-31    1697  EUR',
     );
-    expect(await last(80, '')).toBe(
-      'xxxxxxxxxx…xxxxx.pdf  Stadtwerke F…  RE-2026-1697  2026-05-31    1697  EUR',
-    );
-    expect(await last(72, '')).toBe(
-      'xxxxxxxxxx…xxxxx.pdf  Stadtwerke Frei…  RE-2026-1697  2026-05-31    1697',
-    );
-    expect(await last(40, '')).toBe('xxxxxxxxxx…xxxxx.pdf  Stadtwe…  RE-2…697');
+    expect(await last(80)).toBe('xxxxxxxxxx…xxxxx.pdf  Stadtwerke F…  RE-2026-1697  2026-05-31    1697  EUR');
+    expect(await last(72)).toBe('xxxxxxxxxx…xxxxx.pdf  Stadtwerke Frei…  RE-2026-1697  2026-05-31    1697');
+    expect(await last(40)).toBe('xxxxxxxxxx…xxxxx.pdf  Stadtwe…  RE-2…697');
   });
 
   test('results --get: files are in the order of their names, and the whole name of one that failed is shown', async () => {
@@ -369,7 +367,7 @@ bad-gmbh-march-26.pdf
       ...named('scan2', finished(6, output(6))),
     ];
     const options = { cwd: folderOf(events), env: { NO_COLOR: '1' }, stdoutTerminal: 64 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).table).toBe(`ROW                         /number  /supplier            /total
 acme.pdf                    RE-4     Stadtwerke Freiburg    1
 scan of the invoice of May.pdf  failed: The page has no total,
@@ -383,7 +381,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
   test('results --get: a reason of wide characters fits the window', async () => {
     const cwd = folderOf(failed(2, '請求書の合計が一致しません請求書の合計が'));
     const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: 50 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).table).toBe(
       'LINE  OUTCOME\n2     failed:\n      請求書の合計が一致しません請求書の合計が\n',
     );
@@ -392,7 +390,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
   test('results --get: a word that is wider than the place of a reason is below the row', async () => {
     const url = `https://example.com/${'x'.repeat(35)}`;
     const options = { cwd: folderOf(failed(2, url)), env: { NO_COLOR: '1' }, stdoutTerminal: 60 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).table).toBe(`LINE\n2\n      failed:\n      ${url}\n`);
   });
 
@@ -403,7 +401,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
     };
     const cwd = folderOf([...named(2, 'scans/a.pdf'), ...named(3, `scans/${'x'.repeat(60)}/bad.pdf`)]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 50, stdoutTerminal: 50 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     // The folder that all have is left out.
     expect(stdout).toMatch(/\na\.pdf +failed: no\nx+…x+\/bad\.pdf {2}failed: no\n/);
   });
@@ -427,16 +425,16 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
     const many = [...Array(21).keys()].flatMap((row) => failed(row + 2, message));
     const options = { cwd: folderOf(many), terminal: 60, stdoutTerminal: 60 };
     // The summary of a long table has the reasons, too.
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).summary).toContain('The totals');
     // That of a lost row has its id.
     const lost = folderOf([...begun(2), { event: 'lost', row: 2 }]);
-    expect((await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: lost })).stdout).toContain(
+    expect((await runCli(['results', 'out.jsonl', '--rows'], { ...options, cwd: lost })).stdout).toContain(
       '(run-2)',
     );
     // A reference is not longer than a reason.
     const short = folderOf([2, 3].flatMap((row) => failed(row, 'no total')));
-    const both = await runCli(['results', 'out.jsonl', '--get', ''], { ...options, cwd: short });
+    const both = await runCli(['results', 'out.jsonl', '--rows'], { ...options, cwd: short });
     expect(both.stdout.split('no total')).toHaveLength(3);
     // A line of a pipe may be read alone.
     const piped = await runCli(['results', 'out.jsonl', '--get', '/total'], { cwd });
@@ -481,7 +479,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
     const [event, ...more] = failed(2, 'no');
     const cwd = folderOf([{ ...event, label: `Mu\u0308${'u\u0308'.repeat(30)}ller.pdf` }, ...more]);
     const options = { cwd, env: { NO_COLOR: '1' }, terminal: 60, stdoutTerminal: 60 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(stdout).toMatch(/ler\.pdf {2}failed: no\n\n/);
   });
 
@@ -498,7 +496,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
       finished(row + 2, output(total)),
     );
     const options = { cwd: folderOf(events), env: { NO_COLOR: '1' }, stdoutTerminal: 44 };
-    const { stdout } = await runCli(['results', 'out.jsonl', '--get', ''], options);
+    const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).table).toBe(`LINE  /number          …_of_invoice   /total
 2     INV-2026-1250    2026-01-02    1250
 3     INV-2026-89.9    2026-01-02      89.9
@@ -508,7 +506,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
     // Long texts are cut before them.
     const long = finished(2, `{"supplier":"${'x'.repeat(31)}","date_of_invoice":"2026-01-02"}`);
     const narrow = { ...options, cwd: folderOf(long) };
-    const listed = await runCli(['results', 'out.jsonl', '--get', ''], narrow);
+    const listed = await runCli(['results', 'out.jsonl', '--rows'], narrow);
     expect(listed.stdout.split('\n')[0]).toBe('LINE  /supplier             /date_of_invoice');
   });
 });
@@ -559,10 +557,10 @@ describe('results --rows', () => {
     const events = outputs.flatMap((output, index) => finished(index + 2, output));
     const { stdout, stderr } = await results(events, { 't.csv': 'n\n1\n2\n3\n' }, '--rows', 't.csv');
     // The whole output is its values for people.
-    const listed = await results(events, {}, '--get', '');
+    const listed = await results(events, {}, '--rows');
     const { table } = split(stdout);
     expect(split(listed.stdout).table).toBe(table.replaceAll(/^(.{9})(..)./gm, '$1'));
-    expect(listed.stdout).toContain('To save the outputs: wfr results out.jsonl -o csv --excel > ');
+    expect(listed.stdout).toContain('To save the outputs: wfr results out.jsonl --rows -o csv --excel > ');
     expect(table.split('\n')).toEqual([
       'ROW      n  /total  output',
       // Where nothing of an output is shown, its outcome is.
@@ -670,10 +668,10 @@ describe('results --rows', () => {
     // Values that differ come before one that is the same in each row, which is said.
     const alike = folderOf([2, 3].flatMap((row) => finished(row, `{"type":"bill","total":${row}}`)));
     const narrow = { cwd: alike, env: { NO_COLOR: '1' }, stdoutTerminal: 18 };
-    const listed = await runCli(['results', 'out.jsonl', '--get', ''], narrow);
+    const listed = await runCli(['results', 'out.jsonl', '--rows'], narrow);
     expect(listed.stdout).toMatch(/^LINE {2}\/total\n/);
     const one = { ...narrow, stdoutTerminal: 100, cwd: folderOf(finished(2, '{"a":"x","b":1}')) };
-    expect((await runCli(['results', 'out.jsonl', '--get', ''], one)).stdout).not.toContain('Not shown');
+    expect((await runCli(['results', 'out.jsonl', '--rows'], one)).stdout).not.toContain('Not shown');
     const path = `of/the/year/${'x'.repeat(30)}.pdf`;
     const named = folderOf(finished(2, '{"total":1}'), { 't.csv': `customer,scan@\nAda,${path}\n` });
     const options = { cwd: named, env: { NO_COLOR: '1' }, stdoutTerminal: 50 };
@@ -727,7 +725,7 @@ describe('results --rows', () => {
       'ROW      amount  scan   /total\nt.csv:2       1  a.pdf       1\nt.csv:3       2  b.pdf  failed: no\n',
     );
     expect(chosen.stdout).toContain(
-      'wfr results out.jsonl --get scan --get amount --get /total --rows t.csv -o csv --excel > ',
+      'wfr results out.jsonl --get /total --get scan --get amount --rows t.csv -o csv --excel > ',
     );
     const csv = await show('--get', 'customer', '-o', 'csv');
     expect(csv.stdout).toMatch(/^customer,label,outcome,\/total,\/vat,message,/);
@@ -826,7 +824,7 @@ describe('results --rows', () => {
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +Ada$/m);
     expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: may replace/m);
     // An invalid row that has changed is a new one.
-    expect(stdout).toMatch(/^4 rows: 2 finished, 2 held\nBegan .*; 1 replaced or removed$/m);
+    expect(stdout).toMatch(/^4 rows: 2 finished, 2 held\nBegan .*\n1 earlier row replaced or removed$/m);
     expect(stdout + stderr).not.toContain('none.pdf');
     const csv = await wfr(['results', 'out.jsonl', '--rows', 't.csv', '-o', 'csv'], { cwd });
     expect(records(csv.stdout).map(({ name, label, outcome }) => [name, label, outcome])).toEqual([
@@ -854,7 +852,7 @@ describe('results --rows', () => {
       '',
     ]);
     expect((await show('--rows', 't.csv')).stdout).toContain(
-      "\nNot listed: 1 gone row; --get '' without --rows has all.\n",
+      '\nNot listed: 1 gone row; --only gone without --rows has all.\n',
     );
     expect((await show('--rows', 't.csv', '--only', 'held')).stdout).not.toContain('Not listed');
     const other = readFileSync(join(cwd, 'out.jsonl'), 'utf8');
@@ -869,9 +867,9 @@ describe('results --rows', () => {
       join(cwd, 'out.jsonl'),
       failing.replaceAll('"output":{"total":1}', '"error":{"message":"no"}'),
     );
-    const { table, summary } = split((await show('--get', '')).stdout);
+    const { table, summary } = split((await show('--rows')).stdout);
     expect(table).not.toContain('\nwas ');
-    expect(summary).toContain('; 1 replaced or removed\n');
+    expect(summary).toContain('\n1 earlier row replaced or removed\n');
     expect((await show('--rows', 't.csv')).stdout).not.toContain('Not listed');
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
@@ -888,7 +886,7 @@ describe('results --rows', () => {
     writeFileSync(join(cwd, 't.csv'), 'name\nAda\n');
     const { stdout } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(stdout).toMatch(
-      /^ROW .*\nt\.csv:2 +Ada +running\nNot listed: 1 gone row; --get '' without --rows has all\.\n\n/,
+      /^ROW .*\nt\.csv:2 +Ada +running\nNot listed: 1 gone row; --only gone without --rows has all\.\n\n/,
     );
   });
 
@@ -925,7 +923,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stdout: expect.stringMatching(
-        /^Not listed: 2 gone rows; --get '' without --rows has all\.\n\n3 rows: 3 held\nBegan .*; 2 replaced or removed\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/m,
+        /^Not listed: 2 gone rows; --only gone without --rows has all\.\n\n3 rows: 3 held\nBegan .*\n2 earlier rows replaced or removed\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/m,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: may replace a row that was sent\n/m);
@@ -1021,9 +1019,9 @@ describe('results --rows', () => {
     write('t.csv', 'A F B');
     const less = await show();
     expect(countsOf(less)).toBe('3 rows: 3 finished');
-    expect(less.stdout).toContain('; 1 replaced or removed\n');
+    expect(less.stdout).toContain('\n1 earlier row replaced or removed\n');
     const sent = triggered.length;
-    expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 replaced or removed');
+    expect(countsOf(await batch())).toContain('3 rows: 3 finished; 1 earlier row replaced or removed');
     expect(triggered).toHaveLength(sent);
     write('part.csv', 'A NEW');
     const part = await show('part.csv');

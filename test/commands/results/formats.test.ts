@@ -363,7 +363,7 @@ describe('results --output', () => {
     [['-o', 'csv', '--delimiter', 'xy'], '--delimiter "xy": expected one character'],
     [['-o', 'csv', '--get', 'total', '--get', '/a~2'], '--get "total": is not a JSON Pointer'],
     [['-o', 'id', '--get', '/total'], '--get and --output id exclude each other'],
-    [['-o', 'id', '--rows', 'out.jsonl'], '--rows out.jsonl and --output id exclude each other'],
+    [['-o', 'id', '--rows', 'out.jsonl'], '--rows and --output id exclude each other'],
     [['-o', 'csv', '--rows', 'none.csv'], '--rows none.csv: no such file'],
     [['-o', 'csv', '--json'], '--json and --output csv exclude each other'],
   ])('results: %j exits 2 with the message "%s"', async (args, message) => {

@@ -19,9 +19,9 @@ describe('results', () => {
       await wfr(['batch', 'w', '--rows', 't.csv', '--shard', shard, '--rate', '0'], options);
     const files = 't.csv.w.1-of-2.results.jsonl t.csv.w.2-of-2.results.jsonl';
     const { stdout } = await wfr(['results', ...files.split(' ')], options);
-    expect(stdout).toContain(`\nTo list the outputs: wfr results ${files} --rows t.csv\n`);
+    expect(stdout).toContain(`\nTo list the outputs: wfr results ${files} --rows\n`);
     expect(stdout).toContain(
-      `\nTo save the outputs: wfr results ${files} --rows t.csv -o csv --excel > t.csv.w.results.csv\n`,
+      `\nTo save the outputs: wfr results ${files} --rows -o csv --excel > t.csv.w.results.csv\n`,
     );
     expect(stdout).not.toContain('wfr batch');
   });
@@ -33,17 +33,22 @@ describe('results', () => {
     const flags = ['--results', 'out.jsonl', '--rate', '0', '--limit', '1'];
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     const counted = await wfr(['results', 'out.jsonl'], options);
-    expect(counted.stdout).toContain("\nTo list the outputs: wfr results out.jsonl --rows 'my rows.csv'\n");
-    const listed = await wfr(['results', 'out.jsonl', '--get', ''], options);
-    expect(listed.stdout).toContain("\nNot listed: 1 waiting row; --rows 'my rows.csv' has all.\n");
-    expect(counted.stdout).toContain(" out.jsonl --rows 'my rows.csv' -o csv --excel > ");
+    expect(counted.stdout).toContain('\nTo list the outputs: wfr results out.jsonl --rows\n');
+    const listed = await wfr(['results', 'out.jsonl', '--get', '/total'], options);
+    expect(listed.stdout).toContain('\nNot listed: 1 waiting row; --rows has all.\n');
+    expect(counted.stdout).toContain(' out.jsonl --rows -o csv --excel > ');
+    // Without a name, it is the table that was sent.
+    const known = await wfr(['results', 'out.jsonl', '--rows'], options);
+    expect(known.stdout).toMatch(
+      /^ROW +n +OUTCOME\nmy rows\.csv:2 +1 +finished\nmy rows\.csv:3 +2 +waiting\n/,
+    );
     writeFileSync(join(cwd, 'my rows.csv'), 'n\n9\n2\n');
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     // The table does not have the row that is gone.
     const saved = await wfr(['results', 'out.jsonl', '--rows', 'my rows.csv', '-o', 'csv'], options);
-    expect(saved.stderr).toContain("not listed: 1 gone row; --get '' without --rows has all\n");
+    expect(saved.stderr).toContain('not listed: 1 gone row; --only gone without --rows has all\n');
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
-    expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(" in.jsonl --get ''\n");
+    expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(' in.jsonl --rows\n');
     // What is taken for the results file may be the table or the folder.
     for (const [name, file] of [
       ['my rows.csv', 'out.jsonl'],
@@ -56,15 +61,15 @@ describe('results', () => {
     expect(await wfr(rows, options)).toMatchObject({
       exitCode: 2,
       stdout: '',
-      stderr: `wfr: error: --rows in: the batch has no table\n  See: wfr results in.jsonl --get ''\n`,
+      stderr: `wfr: error: --rows in: the batch has no table\n  See: wfr results in.jsonl --rows\n`,
     });
-    const files = await wfr(['results', 'in.jsonl', '--get', ''], options);
+    const files = await wfr(['results', 'in.jsonl', '--rows'], options);
     expect(files.stdout).toContain('\nNot listed: 1 waiting row.\n');
     // Another separator would make other rows of the table.
     writeFileSync(join(cwd, 'pipes.txt'), 'n|m\n1|2\n');
     const pipes = ['--delimiter', '|', '--results', 'pipes.jsonl', '--rate', '0'];
     await wfr(['batch', 'w', '--rows', 'pipes.txt', ...pipes], options);
-    expect((await wfr(['results', '@last'], options)).stdout).toContain(" pipes.jsonl --get ''\n");
+    expect((await wfr(['results', '@last'], options)).stdout).toContain(' pipes.jsonl --rows\n');
   });
 
   test.each([
@@ -232,7 +237,7 @@ describe('results', () => {
     expect(exitCode).toBe(0);
     const line = '2 rows: 2 finished\nBegan 2026-05-06 07:08:10 UTC, last change 24s later\n';
     expect(stdout).toBe(
-      `${line}\nReport: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --get ''\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n`,
+      `${line}\nReport: html=r.html\nReport: junit=r.xml\nTo list the outputs: wfr results out.jsonl --rows\nTo save the outputs: wfr results out.jsonl -o csv --excel > out.results.csv\n`,
     );
     const saved = await wfr(['results', 'out.jsonl', '--save-outputs', 'outs'], { cwd });
     expect(saved.stdout).toBe(`${line}\n2 outputs saved in outs.\n`);
