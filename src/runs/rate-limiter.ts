@@ -71,7 +71,8 @@ export function createRateLimiter(limit: number, clock: Clock, stopped?: AbortSi
     const seconds = (now - lastRise) / 1_000;
     lastRise = now;
     rate = Math.min(rate + (normalRate / RECOVERY_SECONDS) * seconds, limit);
-    if (!Number.isFinite(limit) && rate > normalRate * 2) rate = Number.POSITIVE_INFINITY;
+    // Only without a limit does it rise above the normal rate.
+    if (rate > normalRate * 2) rate = limit;
   }
 
   async function waitForTurn(signal: AbortSignal): Promise<void> {
@@ -81,7 +82,7 @@ export function createRateLimiter(limit: number, clock: Clock, stopped?: AbortSi
       const now = clock.monotonic();
       if (nextAt <= now) {
         sent++;
-        nextAt = now + (Number.isFinite(rate) ? 1_000 / rate : 0);
+        nextAt = now + 1_000 / rate;
         return;
       }
       wake = new AbortController();
