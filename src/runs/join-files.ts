@@ -192,7 +192,7 @@ export async function joinTable(joined: JoinedFiles, table: WrittenTable): Promi
   for (const { recorded, found: lines } of shards.values()) {
     // Which labels rows have is not known here.
     const sendChanged = recorded.completed?.places !== undefined;
-    const options = { isFolder: false, places: undefined, sendChanged };
+    const options = { places: undefined, sendChanged };
     const { numbers, held } = matchRows(recorded, rows.recordedState, lines, options);
     for (const [at, line] of lines.lines.entries()) {
       const row = recorded.keys.size > 0 ? numbers[at] : byLine.get(line);

@@ -11,9 +11,7 @@ import { digestOf, type Row, type TableFile } from './row.js';
 
 /** Can be read more than once. */
 export interface Table {
-  /** Whether its rows are files, so that equal ones are one. */
-  isFolder: boolean;
-  /** What the place of a row is; undefined if rows have none. */
+  /** What the place of a row is, such as `label customer`; undefined if rows have none. */
   places: string | undefined;
   /** Reads the columns, unless the rows name their inputs themselves. Throws BatchFileError. */
   columns?(): Promise<Columns>;
@@ -21,11 +19,16 @@ export interface Table {
   rows(): AsyncGenerator<Row, void, void>;
 }
 
+/** What the place of a file is. */
+const PATH = 'path';
+
+/** Returns whether rows are files, by what their places are: equal files are one row. */
+export const areFiles = (places: Table['places']) => places === PATH;
+
 /** Returns a table with one row per file, sent as the document `name`. */
 export function tableOfFiles(name: string, files: readonly string[]): Table {
   return {
-    isFolder: true,
-    places: 'path',
+    places: PATH,
     columns: async () => ({
       label: `--each ${name}`,
       headers: [{ raw: '', name, separator: '@', value: '' }],
@@ -48,10 +51,9 @@ export function tableOfFiles(name: string, files: readonly string[]): Table {
 /** Returns the table of a file: JSON Lines or CSV. Throws BatchFileError for one that begins as neither. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const places = file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`;
-  const table = { isFolder: false, places };
-  if (await isJson(file)) return { ...table, rows: () => jsonRows(file) };
+  if (await isJson(file)) return { places, rows: () => jsonRows(file) };
   const csv = await withDelimiter(file);
-  return { ...table, columns: () => csvColumns(csv), rows: () => csvRows(csv) };
+  return { places, columns: () => csvColumns(csv), rows: () => csvRows(csv) };
 }
 
 /** A table as people wrote it. */

@@ -138,7 +138,6 @@ class History {
       found.add({ key, ...withFiles, isUnreadable: row.isHidden }, index + 1, place);
     }
     const matching = {
-      isFolder: this.#kind === 'folder',
       places: { folder: 'path', labels: 'label x', table: undefined }[this.#kind],
       sendChanged: flag('sendChanged'),
     };
@@ -362,7 +361,7 @@ function recordAndFind(count: number) {
   }
   recorded.apply({ event: 'present', rows: [[1, count]], places: 'label customer' });
   recorded.apply({ event: 'completed' });
-  const options = { isFolder: false, places: 'label customer', sendChanged: false };
+  const options = { places: 'label customer', sendChanged: false };
   const { numbers } = matchRows(recorded, (row) => rows.recordedState(row), found, options);
   return { recorded, rows, found, numbers };
 }

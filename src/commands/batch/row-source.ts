@@ -9,6 +9,7 @@ import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
 import { FoundRows, isInRanges, type MatchedRows, matchRows } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
+import { areFiles } from '../../table/table.js';
 import { copiesNotes } from '../shared/row-summary.js';
 import { shardRows } from './plan.js';
 import type { BatchTools } from './row.js';
@@ -82,7 +83,7 @@ async function readTable({ plan, log, session }: BatchTools, digestFile: DigestF
   };
   const placeOf = ({ place }: Row) => {
     if (place === undefined) return undefined;
-    const text = table.isFolder ? resolvePath(place, context) : place;
+    const text = areFiles(table.places) ? resolvePath(place, context) : place;
     return saltedDigest(salt, `${table.places} ${text}`);
   };
   const found = new FoundRows();

@@ -3,6 +3,7 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
+import { areFiles } from '../../table/table.js';
 import { createDigestIndex, createDigestList, type DigestIndex, type DigestList } from './compact-lists.js';
 import type { Presence, RowRanges } from './events.js';
 import type { RecordedRows } from './recorded-rows.js';
@@ -27,8 +28,6 @@ export class FoundRows {
 }
 
 export interface MatchOptions {
-  /** Whether equal rows are one: files with the same bytes. */
-  isFolder: boolean;
   /** What tells where a row is, such as `path` or `label customer`; undefined if nothing does. */
   places: string | undefined;
   /** Whether rows that have changed are new ones. */
@@ -63,7 +62,7 @@ export function matchRows(
   const { completed, placesAtCompleted, copiesAtCompleted } = recorded;
   const { keys, places: recordedPlaces, written: recordedWritten, lastRow } = recorded;
   const { lines, unreadable } = found;
-  const { isFolder, sendChanged } = options;
+  const { sendChanged } = options;
   /** By the position of each row, from 0. */
   const numbers = new Float64Array(lines.length);
   const numberAt = (at: number) => numbers[at] ?? 0;
@@ -108,7 +107,7 @@ export function matchRows(
 
   function takeEqualRows(): void {
     const byKey = indexRecorded();
-    const originals = isFolder ? indexOriginals(byKey) : undefined;
+    const originals = areFiles(options.places) ? indexOriginals(byKey) : undefined;
     for (const [at, key] of found.keys.entries()) {
       const equal = originals?.find(key) ?? at;
       if (equal !== at) copies.set(at, equal);
@@ -175,7 +174,7 @@ export function matchRows(
 
   /** Returns what tells where the rows are, unless two have the same place. */
   function uniquePlaces(): string | undefined {
-    if (isFolder || options.places === undefined) return options.places;
+    if (options.places === undefined) return undefined;
     const seen = createDigestIndex(found.places);
     for (const at of lines.keys()) {
       if (seen.find(found.places.get(at)) !== undefined) return undefined;
