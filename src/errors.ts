@@ -178,6 +178,19 @@ export function throwAsUnsent(error: unknown, fact = NOTHING_CREATED): never {
 /** What the error of a trigger says first that may have created a run. */
 export const OUTCOME_UNKNOWN = 'the outcome is unknown: a run may have been created';
 
+/** Returns what `use` does; if that fails, closes what was opened for it, whose own error does not count. */
+export async function closeOnError<T>(
+  opened: { close(): Promise<unknown> },
+  use: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    await opened.close().catch(() => {});
+    throw error;
+  }
+}
+
 type Steps = Record<string, () => unknown>;
 /** What a step returns, some of which is open and can be closed. */
 type Opened = { close?(): Promise<void> };

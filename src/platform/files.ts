@@ -2,7 +2,7 @@
 import { type BigIntStats, constants, promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { throwProblems, UsageError } from '../errors.js';
+import { closeOnError, throwProblems, UsageError } from '../errors.js';
 import type { Context } from './context.js';
 import { errorCode, systemError, throwUnlessCode } from './system-error.js';
 
@@ -186,10 +186,7 @@ async function giveUnusedName(from: string, to: string): Promise<void> {
 export async function createHidden(path: string, context: Context, mode?: number) {
   const hidden = join(dirname(path), `.wfr-${crypto.randomUUID()}`);
   const file = await promises.open(hidden, 'wx', mode).catch(throwForFolder(path));
-  await assertOpenedAt(file, hidden).catch(async (error) => {
-    await file.close();
-    throw error;
-  });
+  await closeOnError(file, () => assertOpenedAt(file, hidden));
   return {
     /** Throws EEXIST where there is a file, unless it `mayReplace` that. */
     async write(chunks: Iterable<string | Uint8Array>, mayReplace = true): Promise<void> {

@@ -5,7 +5,7 @@
 import { promises, type Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, parse, resolve, sep } from 'node:path';
-import { UsageError } from '../errors.js';
+import { closeOnError, UsageError } from '../errors.js';
 import { assertOpenedAt, lstatOf, MAX_LINKS, throwForFolder } from './files.js';
 
 const ROOT = 0;
@@ -100,16 +100,13 @@ export async function openTrusted(
 ): Promise<FileHandle> {
   const resolved = await resolveTrusted(path, uid);
   const handle = await promises.open(resolved, flags, mode).catch(throwForFolder(resolved));
-  try {
+  return closeOnError(handle, async () => {
     if (DESCRIPTOR.test(resolved)) return handle;
     await assertOpenedAt(handle, resolved);
     if (isPlanted(await handle.stat(), await promises.lstat(dirname(resolved)), uid))
       throw new Error(PLANTED);
     return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  });
 }
 
 /** Returns whether an entry of a folder like /tmp belongs neither to this user nor to the owner of the folder. */

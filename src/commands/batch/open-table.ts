@@ -2,7 +2,7 @@
 
 import { promises } from 'node:fs';
 import { dirname } from 'node:path';
-import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
+import { closeOnError, collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { type Boundary, openRows } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { isFolder, resolvePath } from '../../platform/files.js';
@@ -60,7 +60,7 @@ export async function openTable(
     file: () => openRows(rows, context, signal),
     within: () => openBoundary(flags, base, context),
   });
-  try {
+  return closeOnError(file, async () => {
     const table = await tableOfFile({
       ...file,
       paths: { base, within },
@@ -69,10 +69,7 @@ export async function openTable(
       labelColumn: flags.label,
     });
     return { table, close: file.close };
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+  });
 }
 
 /** Returns the boundary of a table in the folder `base`, and in that of --files-under. Throws UsageError. */

@@ -10,7 +10,7 @@ import {
   resolveWorkflowId,
   workflowNames,
 } from '../../config/workflow.js';
-import { collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
+import { closeOnError, collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
 import { describeTexts, parseItems } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
@@ -102,7 +102,7 @@ export async function planBatch(
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
   };
-  try {
+  return closeOnError(source, async () => {
     assertOneBody(settings.headers);
     const name = workflowNames(profile)(workflowId) ?? target.workflow.slice(0, 8);
     const isRecorded = !flags.check || flags.results !== undefined;
@@ -137,10 +137,7 @@ export async function planBatch(
       keepGoing,
       sendChanged,
     };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  });
 }
 
 /**

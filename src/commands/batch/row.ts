@@ -1,6 +1,6 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 
-import { type ErrorResponse, type Facts, WfrError } from '../../errors.js';
+import { closeOnError, type ErrorResponse, type Facts, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { DigestFile } from '../../inputs/file-digests.js';
 import { FileChangedError } from '../../inputs/file-source.js';
@@ -148,15 +148,12 @@ export function rowRunner(
   async function resolve(row: Row): Promise<ResolvedInputs> {
     const { keys, salt } = log.recorded;
     const resolved = await resolveRow(row, plan, context);
-    try {
+    return closeOnError(resolved, async () => {
       const { key } = await identifyRow(row, salt, digestFile);
       await resolved.verify();
       if (keys.get(row.number) !== key) throw new FileChangedError(row.label);
       return resolved;
-    } catch (error) {
-      await resolved.close();
-      throw error;
-    }
+    });
   }
 
   async function trigger(row: number, { inputs }: ResolvedInputs): Promise<Run> {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
+import { BatchFileError, closeOnError, InterruptedError, UsageError } from '../../errors.js';
 import type { Item } from '../../inputs/item.js';
 import { statOf } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -21,7 +21,7 @@ import { haveNoRuns } from './reduce.js';
 export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObserver): Promise<Log> {
   const { name, clock } = options;
   const file = await openOwnedFile(options);
-  try {
+  return closeOnError(file, async () => {
     const log = createLog(clock, file, onRowEvent);
     await decodeEvents(file.read(), name, (event) => {
       if (event.event !== 'batch' && !log.recorded.header)
@@ -29,10 +29,7 @@ export async function openLogFile(options: OwnedFileOptions, onRowEvent?: RowObs
       log.apply(event, event.time);
     });
     return log;
-  } catch (error) {
-    await file.close().catch(() => {});
-    throw error;
-  }
+  });
 }
 
 /**
@@ -102,7 +99,7 @@ export async function openResultsFile(
   const { name, path } = options;
   const opening = assertResultsFile(path, name).then(() => openLogFile(options));
   const log = await withFileName('--results', name, opening);
-  try {
+  return closeOnError(log, async () => {
     const { header: recorded } = log.recorded;
     const header = createHeader(target, inputs, recorded?.rowSalt);
     // While no run exists or may exist, everything but the shard may change.
@@ -119,10 +116,7 @@ export async function openResultsFile(
       if (state === 'rejected') log.record({ event: 'released', row });
     await log.commit(header);
     return log;
-  } catch (error) {
-    await log.close().catch(() => {});
-    throw error;
-  }
+  });
 }
 
 /** Returns what a file was recorded with, where a command has something else, also among the digests of inputs. */

@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { BatchFileError } from '../../errors.js';
+import { BatchFileError, closeOnError } from '../../errors.js';
 import { EXACT, fileId, lstatOf, readFromStart } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { errorCode, OutputError } from '../../platform/system-error.js';
@@ -35,15 +35,12 @@ export async function openOwnedFile(options: OwnedFileOptions) {
   const { path, uid, mustExist } = options;
   const isNew = !(await lstatOf(path));
   const handle = await openTrusted(path, mustExist ? OPEN_EXISTING : 'a+', 0o600, uid);
-  try {
+  return closeOnError(handle, async () => {
     const stats = await handle.stat(EXACT);
     assertRegular(stats);
     await syncDirectory(dirname(path));
     return keepOwned(handle, await acquireLock(handle, fileId(stats), options), isNew, options);
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  });
 }
 
 /** Returns a locked file, which may be new; what others have appended was checked up to the offset `end`. */
