@@ -1,12 +1,15 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
+import { digestOf } from '../../table/row.js';
 import { createDigestList } from './compact-lists.js';
 import { type Event, type Header, isRowEvent, type Presence } from './events.js';
+
+const hashOf = (text: string) => Number.parseInt(digestOf([text]).slice(0, 8), 16);
 
 export type RecordedRows = ReturnType<typeof createRecordedRows>;
 
 /** Returns what is recorded of no rows yet. */
 export function createRecordedRows() {
-  /** By row, the hash of its label: the texts would take several times the memory. */
+  /** By row, a part of the digest of its label: the whole one would take twice the memory. */
   const labels: number[] = [];
   /** With `present`, what becomes of the last three members if this command is completed. */
   const moved: number[] = [];
@@ -80,12 +83,4 @@ export function createRecordedRows() {
     },
   };
   return recorded;
-}
-
-/** Returns a number for a text (FNV-1a). */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash;
 }
