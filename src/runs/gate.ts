@@ -174,7 +174,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
   function reasonAfterRow(exit: Exit, error: Facts | undefined): StopReason | undefined {
     const { hints = [], response } = error ?? {};
     const status = response?.status;
-    const reason: unknown = givenUp.reason;
+    // Only such an error ends the attempts.
+    const failure: NotTriggeredError | undefined = givenUp.reason;
     if (!keepGoing) {
       if (exit === ExitCode.unauthorized) return { why: 'The service rejected the token', hints };
       if (isRejection(error?.code) && status === 404)
@@ -184,11 +185,10 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
         return { why: `${why}, and --keep-going is not set`, hints };
       }
     }
-    if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
-      return { why: `The service asks to wait ${formatDuration(reason.retryAfter)}` };
-    if (givenUp.aborted && status !== undefined) return { why: 'The service was too busy for 5 minutes' };
-    if (givenUp.aborted || unreachableRows >= MAX_UNREACHABLE)
-      return { why: 'The service cannot be reached', hints };
+    if (failure?.retryAfter !== undefined)
+      return { why: `The service asks to wait ${formatDuration(failure.retryAfter)}` };
+    if (failure && status !== undefined) return { why: 'The service was too busy for 5 minutes' };
+    if (failure || unreachableRows >= MAX_UNREACHABLE) return { why: 'The service cannot be reached', hints };
     if (!failFast || exit === ExitCode.ok) return undefined;
     // The same command would stop at it again.
     const ways = exit === ExitCode.usage ? ['Correct it, or omit --fail-fast.'] : [];
