@@ -6,10 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { BatchFileError, closeOnError, InterruptedError, UsageError } from '../../errors.js';
+import { BatchFileError, closeOnError, InterruptedError } from '../../errors.js';
 import type { Item } from '../../inputs/item.js';
 import { statOf } from '../../platform/files.js';
-import { describeSystemError } from '../../platform/system-error.js';
+import { throwAsUsageError } from '../../platform/system-error.js';
 import { saltedDigest } from '../../table/row.js';
 import { decodeEvents, type Header, mayBeLog, NO_LINE, type ReadEvent } from './events.js';
 import { JournalInUseError } from './lock.js';
@@ -78,7 +78,7 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
       // A problem with a line names the file already.
       throw problem.startsWith(`${name}:`) ? error : new BatchFileError(`${subject}: ${problem}`);
     }
-    throw new UsageError(`${subject}: ${describeSystemError(error)}`);
+    return throwAsUsageError(subject)(error);
   }
 }
 
