@@ -216,26 +216,17 @@ function isUnfinished(exit: Exit): boolean {
  * once `isStopped`. Resolves when all started work is done, then throws what `items` threw. `work` must not throw.
  */
 async function forEachConcurrent<T>(
-  items: AsyncIterable<T>,
+  items: AsyncGenerator<T>,
   limit: number,
   work: (item: T) => Promise<void>,
   isStopped: () => boolean,
 ): Promise<void> {
-  let running = 0;
-  let wake = () => {};
-  const done = () => {
-    running--;
-    wake();
-  };
-  const untilDone = () => new Promise<void>((resolve) => (wake = resolve));
-  try {
+  const slots = Array.from({ length: limit }, async () => {
     for await (const item of items) {
       if (isStopped()) break;
-      running++;
-      void work(item).finally(done);
-      if (running >= limit) await untilDone();
+      await work(item);
     }
-  } finally {
-    while (running > 0) await untilDone();
-  }
+  });
+  await Promise.allSettled(slots);
+  await Promise.all(slots);
 }
