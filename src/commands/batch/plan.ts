@@ -8,7 +8,6 @@ import {
   findDeclaredWorkflow,
   resolveTriggerSettings,
   resolveWorkflowId,
-  workflowNames,
 } from '../../config/workflow.js';
 import { closeOnError, collectUsageErrors, exclusive, throwProblems, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder } from '../../inputs/folder-files.js';
@@ -104,7 +103,7 @@ export async function planBatch(
   };
   return closeOnError(source, async () => {
     assertOneBody(settings.headers);
-    const name = workflowNames(profile)(workflowId) ?? target.workflow.slice(0, 8);
+    const name = settings.workflowNameOf(workflowId) ?? target.workflow.slice(0, 8);
     const isRecorded = !flags.check || flags.results !== undefined;
     const results = isRecorded
       ? await chooseResults(flags, { files, samples, workflowName: name, target }, context)
