@@ -42,8 +42,6 @@ interface FileFacts extends ResultsFile {
   rows: number;
   /** The labels of the files of the folder that are no rows, as others have the same bytes. */
   copies: string[];
-  /** The process that has it open, or died. */
-  openedBy?: Owner | undefined;
   /** How many rows the table had last, if that is known. */
   total?: number | undefined;
   /** How the last command left the table, if it has said so; of a shard, the last one that has. */
@@ -57,6 +55,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   /** The file in which each row was found first. */
   const owners = createPagedArray<FileFacts>();
   const mixed: string[] = [];
+  const openedBy: Owner[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
@@ -96,7 +95,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       rows.apply(event);
     };
     const reading = resolveTrusted(path, uid).then(() => readEvents(path, name, onEvent));
-    facts.openedBy = await withFileName('', name, reading);
+    const owner = await withFileName('', name, reading);
+    if (owner) openedBy.push(owner);
     const { header } = facts.recorded;
     if (!header) throw new UsageError(`${name}: has no batch`);
     if (isOfAnother(header, read[0]?.recorded.header ?? header)) mixed.push(name);
@@ -131,7 +131,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** Returns the file with a row; undefined for one that is only in the table. */
     fileOf,
     /** The processes that have files open, or died. */
-    openedBy: read.flatMap(({ openedBy }) => openedBy ?? []),
+    openedBy,
     /** The first line of the first file. */
     header: read[0]?.recorded.header,
     /** The code of the error that ended the reading of the table, if one did. */
