@@ -220,10 +220,10 @@ function nextCommand(
   // With quotes, a shell would take that for a text.
   const isPlain = input.every((item) => /^[\w.-]+(@|:?=)/.test(item));
   if (header || !isPlain || results === '-') return undefined;
+  // A long item may end with a short one.
+  const items = input.toSorted((one, other) => other.length - one.length);
   const withoutValue = (arg: string) => {
-    // A long item may end with a short one.
-    const items = input.filter((item) => arg.endsWith(item)).sort((one, other) => other.length - one.length);
-    const [item = ''] = items;
+    const item = items.find((one) => arg.endsWith(one)) ?? '';
     return arg.slice(0, arg.length - item.length) + item.replace(/^([\w.-]+:?=).*/s, `$1${VALUE}`);
   };
   const kept = args.map(withoutValue).filter((arg, index) => {
