@@ -143,13 +143,8 @@ export function openHistory(context: Context) {
      */
     flush: () => inTime(writes, HISTORY_TIMEOUT),
 
-    readSoon,
-
-    /** Returns the runs at a service, by their ids; none if the disk does not respond in time. */
-    async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
-      const known = await readSoon();
-      return new Map(known.filter((run) => run.baseUrl === baseUrl.href).map((run) => [run.id, run]));
-    },
+    /** Returns what readAll does; nothing if the disk does not respond in time. */
+    readSoon: () => inTime<readonly PastRun[]>(readAll(), []),
 
     /**
      * Returns the base URLs at which runs were triggered that this id or short id stands for; undefined if the history is
@@ -162,11 +157,6 @@ export function openHistory(context: Context) {
       return known?.filter((run) => ids.includes(run.id)).map(({ baseUrl }) => baseUrl);
     },
   };
-
-  /** Returns what readAll does; nothing if the disk does not respond in time. */
-  function readSoon(): Promise<readonly PastRun[]> {
-    return inTime(readAll(), []);
-  }
 
   /** Waits in short turns: a machine that lacks CPU time is late with each of them, as with each step of the work. */
   async function inTime<T>(work: Promise<T>, late: T): Promise<T> {

@@ -51,7 +51,9 @@ export async function listRuns(
   { history, service }: Pick<Session, 'history' | 'service'>,
   isShown: boolean,
 ): Promise<ListedRun[]> {
-  const past = isShown ? await history.runsById(service.baseUrl) : new Map<string, PastRun>();
+  const recorded = isShown ? await history.readSoon() : [];
+  const ofService = recorded.filter(({ baseUrl }) => baseUrl === service.baseUrl.href);
+  const past = new Map(ofService.map((run) => [run.id, run]));
   const shorten = idShortener([...past.keys(), ...ids]);
   return ids.map((id) => {
     const known = past.get(id);
