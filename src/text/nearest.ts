@@ -11,7 +11,7 @@ export function findNearest(text: string, candidates: Iterable<string>): string 
   let least = MAX_DISTANCE + 0.5;
   for (const candidate of candidates) {
     const longest = Math.max(text.length, candidate.length);
-    if (longest > MAX_LENGTH || Math.abs(text.length - candidate.length) > least) continue;
+    if (longest > MAX_LENGTH) continue;
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     const score = candidate[0] === text[0] ? distance - 0.5 : distance;
     if (score >= least || distance * 2 >= longest) continue;
