@@ -491,6 +491,8 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['@=x', '@=x: has no name before "@="'],
     ['a\\:\\=b:=@my x.json', 'for text, use a\\:\\=b=text; see wfr help inputs'],
     ['x:=@', 'x:=@: not JSON: expected a value at character 1'],
+    ['x:=?', 'x:=?: not JSON: expected a value at character 1'],
+    ['x:=[1,?]', 'x:=[1,?]: not JSON: expected a value at character 4'],
     ['x:=@/etc/passwd', 'x:=@/etc/passwd: not JSON: expected a value at character 1; for text, use x=text'],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: no such file (ENOENT)'],

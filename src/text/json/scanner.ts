@@ -198,8 +198,9 @@ function endOfEscape(bytes: Uint8Array, start: number): number {
 }
 
 function endOfLiteral(bytes: Uint8Array, start: number, expected: Next): number {
-  const word = SCALARS[bytes[start] as number] ?? Buffer.from('?');
-  for (let index = 0; index < word.length; index++) {
+  const word = SCALARS[bytes[start] as number];
+  if (!word) throw unexpected(expected, start);
+  for (let index = 1; index < word.length; index++) {
     if (bytes[start + index] !== word[index]) throw unexpected(expected, start);
   }
   return start + word.length;
