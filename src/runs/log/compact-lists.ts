@@ -69,36 +69,32 @@ export type DigestIndex = ReturnType<typeof createDigestIndex>;
 /** Returns what finds rows of a list by their digest: a hash table, as a Map would take several times the memory. */
 export function createDigestIndex(list: DigestList) {
   const size = list.size + 1;
-  /** By entry, from 1: its row, and the entry before it with the same hash. */
+  /** The row of each entry, from 1. */
   const rows = new Uint32Array(size);
-  const before = new Uint32Array(size);
-  /** The last entry with each hash. */
-  const last = new Uint32Array(size);
+  /** By entry, the one before it with the same hash; by hash, above all entries, the last one. */
+  const before = new Uint32Array(2 * size);
   let count = 0;
   /** Digests are keyed, so that nobody can choose ones with the same hash. */
-  const hashOf = (digest = '0') => Number.parseInt(digest.slice(0, 8), 16) % size;
+  const hashOf = (digest = '0') => size + (Number.parseInt(digest.slice(0, 8), 16) % size);
   return {
     /** Adds a row of the list, once; it is found before those that were added earlier. */
     add(row: number): void {
       const hash = hashOf(list.get(row));
       rows[++count] = row;
-      before[count] = last[hash] ?? 0;
-      last[hash] = count;
+      before[count] = before[hash] ?? 0;
+      before[hash] = count;
     },
 
     /** Returns the row with a digest that was added last. With `isTaken`, it is not found again. */
     find(digest: string | undefined, isTaken = false): number | undefined {
-      const hash = hashOf(digest);
-      let after = 0;
-      let entry = last[hash] ?? 0;
+      let after = hashOf(digest);
+      let entry = before[after] ?? 0;
       while (entry !== 0 && list.get(rows[entry] ?? 0) !== digest) {
         after = entry;
         entry = before[entry] ?? 0;
       }
       if (entry === 0) return undefined;
-      const earlier = before[entry] ?? 0;
-      if (isTaken && after === 0) last[hash] = earlier;
-      else if (isTaken) before[after] = earlier;
+      if (isTaken) before[after] = before[entry] ?? 0;
       return rows[entry];
     },
   };
