@@ -213,12 +213,17 @@ export function encodeEvent(event: Event | { event: 'close' }, now: number, by?:
     by,
     time: formatIso(now),
   };
-  if (event.event !== 'ended') return Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`);
-  const { run, ...rest } = event;
-  const head = sanitizeJson({ ...rest, ...metadata }).slice(0, -1);
+  const { run, ...rest }: { run?: Run; event: string } = event;
+  const line = sanitizeJson({ ...rest, ...metadata });
+  if (!run) return Buffer.from(`${line}\n`);
   // The run is the service's JSON, unchanged, on one line. Its line feed is dropped: ours follows the closing brace.
   const text = Buffer.concat([...compactJson(run.json)]);
-  return Buffer.concat([Buffer.from(head), RUN_MEMBER, text.subarray(0, -1), Buffer.from('}\n')]);
+  return Buffer.concat([
+    Buffer.from(line.slice(0, -1)),
+    RUN_MEMBER,
+    text.subarray(0, -1),
+    Buffer.from('}\n'),
+  ]);
 }
 
 // Reading
