@@ -80,8 +80,10 @@ async function openBoundary(
 ): Promise<Boundary> {
   const name = rows === '-' ? 'the working folder' : 'the folder of the table';
   // Without a working folder, every path is outside.
-  const folder = base && (await promises.realpath(base).catch(() => ''));
-  const folders = folder === '' ? [] : [folder];
+  const folders = await promises.realpath(base).then(
+    (folder) => [folder],
+    () => [],
+  );
   if (filesUnder === undefined) {
     const fix = 'to allow files of another folder, use --files-under <folder>';
     return { folders, problem: `is outside ${name}; ${fix}` };
