@@ -183,9 +183,8 @@ const FILES_PER_ROW = 2;
 /** Lowers the concurrency to what the process may have open, with a warning. */
 function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
   const most = Math.max(1, Math.floor((openFileLimit - BASE_FILES) / FILES_PER_ROW));
-  if (concurrency <= most) return { concurrency, warnings: [] };
   const warning = `--concurrency ${concurrency} is lowered to ${most}: this process may open only ${openFileLimit} files (ulimit -n)`;
-  return { concurrency: most, warnings: [warning] };
+  return { concurrency: Math.min(concurrency, most), warnings: concurrency > most ? [warning] : [] };
 }
 
 /** Reads the rows of a shard. `onRow` is also called for the rows of other shards. */
