@@ -180,10 +180,8 @@ export function createGate({ rate, failFast, keepGoing, clock, signal, onWait }:
       if (exit === ExitCode.unauthorized) return { why: 'The service rejected the token', hints };
       if (isRejection(error?.code) && status === 404)
         return { why: 'The service does not know the workflow or the address', hints };
-      if (status !== undefined && status === streakReason && streak >= MAX_REJECTED) {
-        const why = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`;
-        return { why: `${why}, and --keep-going is not set`, hints };
-      }
+      const why = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}, and --keep-going is not set`;
+      if (status !== undefined && status === streakReason && streak >= MAX_REJECTED) return { why, hints };
     }
     if (failure?.retryAfter !== undefined)
       return { why: `The service asks to wait ${formatDuration(failure.retryAfter)}` };
