@@ -230,7 +230,7 @@ function nextCommand(
     const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.
     const mayHaveValue = /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '');
-    return !isDecided && !(mayHaveValue && /^\d[\d,=\s-]*/.test(arg));
+    return !isDecided && !(mayHaveValue && /^\d/.test(arg));
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {
