@@ -58,7 +58,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
   const openedBy: Owner[] = [];
   /** The first row that two files have, by their names. */
   const shared = new Map<string, number>();
-  const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  let startedAt = Number.POSITIVE_INFINITY;
+  let lastAt = Number.NEGATIVE_INFINITY;
   const read = files.map(
     (file): FileFacts => ({ ...file, recorded: createRecordedRows(), rows: 0, copies: [] }),
   );
@@ -84,8 +85,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
       if (!isRowEvent(event)) return;
       if (event.event !== 'recorded' && event.time !== undefined) {
         // Where a command finds a row is no change of it.
-        times.first = Math.min(times.first, event.time);
-        times.last = Math.max(times.last, event.time);
+        startedAt = Math.min(startedAt, event.time);
+        lastAt = Math.max(lastAt, event.time);
       }
       const owner = owners.get(event.row) ?? facts;
       owners.set(event.row, owner);
@@ -145,8 +146,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number) {
     /** The labels of the files of the folder that are no rows, as others have the same bytes. */
     copies: read.flatMap(({ copies }) => copies),
     /** From the first to the last change of a row, which may be of several commands; undefined if no row has a time. */
-    period:
-      times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
+    period: lastAt < startedAt ? undefined : { startedAt, durationMs: lastAt - startedAt },
     /** How many rows are in no file although they should be. */
     missing,
     /** Whether the files are not of one batch, so that no count of their rows is true. */
