@@ -113,11 +113,18 @@ export function openHistory(context: Context) {
      * batch once more when its command has ended.
      */
     recordTrigger(run: Omit<PastRun, 'triggered'>, time = clock.now(), { isEnd = false } = {}): void {
-      const inputs = run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH));
-      const shown = { status: short(run.status), label: short(run.label), version: short(run.version) };
-      const whole = { results: mask(run.results), command: mask(run.command) };
-      const times = { triggered: formatIso(time), ended: endOf(isEnd) };
-      append({ ...run, inputs, ...shown, ...whole, ...times }, run.batch);
+      const record = {
+        ...run,
+        inputs: run.inputs.slice(0, MAX_INPUTS).map((name) => name.slice(0, MAX_LENGTH)),
+        status: short(run.status),
+        label: short(run.label),
+        version: short(run.version),
+        results: mask(run.results),
+        command: mask(run.command),
+        triggered: formatIso(time),
+        ended: endOf(isEnd),
+      };
+      append(record, run.batch);
     },
 
     /**
