@@ -199,8 +199,8 @@ export function rowRunner(
     secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    const run = { id, workflow: workflowId, baseUrl, inputs, status, label, version };
-    history.recordTrigger({ ...run, batch: log.recorded.batch });
+    const { batch } = log.recorded;
+    history.recordTrigger({ id, workflow: workflowId, baseUrl, inputs, status, label, version, batch });
   }
 }
 

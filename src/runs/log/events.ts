@@ -208,13 +208,9 @@ export function recordedError(facts: Facts, secrets: SecretMask): RecordedError 
 
 /** Returns the line of an event at the time `now` (ms since 1970); `by` is the token of the process that owns the file. */
 export function encodeEvent(event: Event | { event: 'close' }, now: number, by?: string): Uint8Array {
-  const metadata = {
-    format: event.event === 'batch' ? FORMAT : undefined,
-    by,
-    time: formatIso(now),
-  };
+  const format = event.event === 'batch' ? FORMAT : undefined;
   const { run, ...rest }: { run?: Run; event: string } = event;
-  const line = sanitizeJson({ ...rest, ...metadata });
+  const line = sanitizeJson({ ...rest, format, by, time: formatIso(now) });
   if (!run) return Buffer.from(`${line}\n`);
   // The run is the service's JSON, unchanged, on one line. Its line feed is dropped: ours follows the closing brace.
   const text = Buffer.concat([...compactJson(run.json)]);

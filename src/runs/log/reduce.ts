@@ -101,8 +101,8 @@ export function transition<Known extends KnownOfRow>(
       return { now: keep({ ...now, state: 'lost' }) };
     case 'ended': {
       const { run, late } = event;
-      const ended = { run, endedAt: late ? undefined : time, error: undefined };
-      return { now: keep({ ...now, ...ended, state: endOf(run) ?? 'failed' }) };
+      const state = endOf(run) ?? 'failed';
+      return { now: keep({ ...now, state, run, endedAt: late ? undefined : time, error: undefined }) };
     }
   }
 }
