@@ -1,24 +1,22 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { commonTable, failureText, type Outcome, wordOf } from '../../outcome/outcome.js';
+import { type Outcome, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { RowState } from '../../runs/log/reduce.js';
 import { isFinished } from '../../service/run.js';
 import type { WrittenCell, WrittenTable } from '../../table/table.js';
 import { ChunkWriter, compactJson, formatJson } from '../../text/json/format-json.js';
-import { decodeString } from '../../text/json/members.js';
 import { followPointer, listValues, type ValuePointer } from '../../text/json/pointer.js';
-import { QUOTE } from '../../text/json/scanner.js';
-import { formatIso, listFirst, pluralize } from '../../text/quantity.js';
+import { formatIso, pluralize } from '../../text/quantity.js';
 import { withoutLabel } from '../../text/row-label.js';
-import { escapeControls, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import { escapeControls, sanitizeJson } from '../../text/sanitize.js';
 import { joinChunks } from '../../text/utf8.js';
 import { NO_BREAK, wrapLines } from '../../text/wrap.js';
-import { type Layout, wordPaint } from '../../view/presentation.js';
-import type { Column } from '../../view/table.js';
+import type { Layout } from '../../view/presentation.js';
 import { idLine } from '../shared/print-run.js';
 import { noSuchValue } from '../shared/print-value.js';
 import { describeRow } from '../shared/row-summary.js';
+import { createRowTable, NUMBER, type ResultRow, textOf } from './row-table.js';
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
@@ -72,28 +70,6 @@ const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | n
 /** The columns of `-o csv`, behind those of the table; the empty name stands for the values. */
 const CSV_COLUMNS = 'label outcome  message step status row id started duration'.split(' ');
 
-/** A row as it is shown. */
-interface ResultRow {
-  /** How people know it: where the table has it now, if there is one. */
-  label: string;
-  /** Of the table. */
-  cells: readonly WrittenCell[];
-  /** By column. */
-  facts: Readonly<Record<string, string | number | null>>;
-  /** JSON (UTF-8): of each pointer the value, or the output alone; undefined where there is none. */
-  values: readonly WrittenCell[];
-}
-
-/** Characters of a table; with more, another one follows. */
-const MAX_TABLE = 100_000;
-
-/** The columns of a cell for people outside a window, and of a name or a reason. */
-const MAX_WIDTH = 100;
-const MAX_REASON = 400;
-
-/** The characters of a value that all rows have, where it is not shown. */
-const MAX_NOTE = 20;
-
 /** The characters of a cell that Excel and LibreOffice keep. */
 const MAX_CELL = 32_767;
 
@@ -101,12 +77,10 @@ const MAX_CELL = 32_767;
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const { format, page, pointers, get, only, table, source, delimiter = ',', excel = false } = layout;
   const { columns = [] } = layout;
-  const isWindow = page.width > 0;
   const isForPeople = format === 'text' || format === 'csv';
   const isOnce = joined.header?.salt !== undefined;
   const valueNames = pointers.map(({ text }) => text || 'output');
-  /** What is said of columns that are not shown, by their names. */
-  const leftOut = new Map<string, string>();
+  const rowTable = createRowTable(table && columns, valueNames, get !== undefined, page);
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
   /** The first row with a cell that spreadsheets cut. */
@@ -191,133 +165,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return `${excel ? '\ufeff' : ''}${csvLine([...columns, ...names])}`;
   }
 
-  /** Yields the rows as tables for people, each of many rows: all of them may not fit into memory. */
-  async function* readTables(): AsyncGenerator<string, void, void> {
-    const { cutText, layOutTable } = await import('../../view/table.js');
-    /** Compares names as people do: 2 before 10, and a before B. */
-    const { compare } = new Intl.Collator('en', { numeric: true });
-    let rows: string[][] = [];
-    let size = 0;
-    const layOut = () => {
-      if (rows.length === 0) return '';
-      // A row that replaces another one has its place.
-      if (!table) rows.sort(([one = ''], [other = '']) => compare(one, other));
-      const laidOut = layOutTable(rows, columnsOf(rows), page, {
-        text: reasonOf,
-        paint: (row) => wordPaint(outcomeOf(row), page.style),
-        state: { header: 'OUTCOME', text: outcomeOf },
-      });
-      for (const { header, note = '' } of laidOut.leftOut) leaveOut(header, note);
-      return `${laidOut.lines.join('\n')}\n`;
-    };
-    /** Returns a text as a cell of one line: line feeds are as JSON has them. */
-    const cellOf = (text: unknown, most = page.width || MAX_WIDTH) =>
-      cutText(sanitize(String(text).replaceAll('\n', '\\n')), most);
-    for await (const { label, cells, facts, values } of readRows()) {
-      const row = [
-        cellOf(label, MAX_REASON),
-        ...cells.map((cell) => cellOf(textOf(cell))),
-        ...values.map((value) => cellOf(textOf(value))),
-        cellOf(facts.outcome),
-        cellOf(failureText(facts), MAX_REASON),
-      ];
-      rows.push(row);
-      size += row.join('').length;
-      if (size < MAX_TABLE) continue;
-      yield layOut();
-      rows = [];
-      size = 0;
-    }
-    yield layOut();
-  }
-
-  /** A row is not gone for the reason of its run. */
-  const reasonOf = (row: readonly string[]) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
-  const outcomeOf = (row: readonly string[]) => row.at(-2) ?? '';
-
-  /** Keeps what is said of a column that is not shown; nothing if it differs between the tables. */
-  function leaveOut(name: string, note: string): void {
-    leftOut.set(name, (leftOut.get(name) ?? note) === note ? note : '');
-  }
-
-  /** Returns the columns of a table of these rows. */
-  function columnsOf(rows: readonly string[][]): Column<readonly string[]>[] {
-    // In a window, the table or the folder that all rows have is left out.
-    const texts = (at: number) => (isWindow ? rows.flatMap(({ [at]: text }) => text || []) : []);
-    const name = commonTable(texts(0));
-    const start = name || commonFolder(texts(0));
-    /** Another row may have the line of one that is gone. */
-    const nameOf = (row: readonly string[]) =>
-      (outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    const valuesAt = columns.length + 1;
-    /** Whether a column has the cells of another one, or none. */
-    const isCopy = (at: number, other: number) =>
-      rows.some((row) => row[at]) &&
-      rows.every(({ [at]: cell, [other]: same }) => !cell || isSame(cell, same));
-    /** Of each value, the column of the table that has the same in all rows; -1 if none has. */
-    const copies = valueNames.map((_, value) =>
-      get ? -1 : columns.findIndex((_, index) => isCopy(valuesAt + value, index + 1)),
-    );
-    const finished = rows.filter((row) => outcomeOf(row) === 'finished');
-    const shown: (Pick<Column<readonly string[]>, 'header'> & Partial<Column<readonly string[]>>)[] = [
-      {
-        header: name ? 'LINE' : 'ROW',
-        isCutInMiddle: () => !name,
-        least: get ? 16 : Math.max(20, page.width / 4),
-      },
-      // The first one usually names the row. Two values precede the second one, values that differ the others; files are last.
-      ...columns.map((column, index) => {
-        const copy = copies.indexOf(index);
-        const at = index + 1;
-        const isFile = column.endsWith('@');
-        const folder = isFile ? commonFolder(texts(at)) : '';
-        const place = isFile ? 3_000 : index === 1 ? 1.5 : 2_000;
-        return {
-          header: nameOfColumn(column),
-          // It has the place of a value that is the same: rows that have failed have it, too.
-          rank: index && (copy < 0 ? place + index : 1 + copy),
-          ...(isFile && {
-            text: ({ [at]: cell = '' }: readonly string[]) => cell.slice(folder.length),
-            isCutInMiddle: () => true,
-            least: 16,
-          }),
-        };
-      }),
-      ...valueNames.map((header, index) => {
-        // What was asked for has half of the window.
-        if (get) return { header, isResult: true, isKept: true, least: page.width / 2 / get.length };
-        // An output that has none of the values says more than most values.
-        if (header === 'output') return { header, isResult: true, rank: 1 };
-        const { [valuesAt + index]: cell = '' } = finished[0] ?? [];
-        const isAlike = finished.length > 1 && finished.every((row) => isSame(row[valuesAt + index], cell));
-        const note = isAlike && cell.length <= MAX_NOTE ? `always ${cell}` : '';
-        return { header, isResult: true, rank: (isAlike ? 3_500 : 1) + index, note };
-      }),
-    ];
-    return shown.flatMap((column, index) => {
-      const header = sanitize(column.header);
-      const copied = columns[copies[index - valuesAt] ?? -1];
-      if (copied !== undefined) {
-        leaveOut(header, `= ${sanitize(nameOfColumn(copied))}`);
-        return [];
-      }
-      const isNumber = index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell));
-      const decimals = Math.max(...rows.map(({ [index]: cell }) => decimalsOf(cell)));
-      /** Numbers are aligned at their decimal points. */
-      const aligned = ({ [index]: cell = '' }: readonly string[]) =>
-        isNumber && cell ? cell + ' '.repeat(decimals - decimalsOf(cell)) : cell;
-      return {
-        text: (row) => (index === 0 ? nameOf(row) : aligned(row)),
-        isNumber,
-        // The end of a path or of an id tells it from others.
-        isCutInMiddle: ({ [index]: cell = '' }) => !(isNumber || /\s|…$/.test(cell)),
-        least: Math.max(8, page.width / 7),
-        ...column,
-        header,
-      };
-    });
-  }
-
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
     if (only && !only.includes(table ? 'gone' : 'waiting')) return 0;
@@ -334,11 +181,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const how = table
       ? '; --only gone without --rows has all'
       : `; --rows${source ? '' : ' <table>'} has all`;
-    const shown = [...leftOut].map(([name, note]) =>
-      note ? `${name} (${note})`.replaceAll(' ', NO_BREAK) : name,
-    );
+    const shown = rowTable.notShown();
     return [
-      ...(shown.length > 0 ? [`shown: ${listFirst(shown, 9)}; --get chooses, -o${NO_BREAK}csv has all`] : []),
+      ...(shown ? [`shown: ${shown}`] : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),
@@ -392,7 +237,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     /** Yields the results in chunks; `facts` precede the rows in `-o json`. Throws BatchFileError, OutputError and the system's error. */
     async *chunks(facts: object): AsyncGenerator<Buffer, void, void> {
       if (format === 'text') {
-        for await (const text of readTables()) yield Buffer.from(text);
+        for await (const text of rowTable.layOut(readRows())) yield Buffer.from(text);
         const notes = omissions().map((line) => `Not ${line}.`);
         for (const line of wrapLines(notes, page.width))
           yield Buffer.from(`${page.style.dim(line.replaceAll(NO_BREAK, ' '))}\n`);
@@ -427,26 +272,6 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   };
 }
 
-/** Returns the name of an input, of the column of a table: without what says how its cells are read. */
-export const nameOfColumn = (column: string) => column.replace(/(@?:?=|@)$/, '');
-
-/** Returns whether two cells are the same, as are 1.50 and 1.5; what was cut may differ. */
-function isSame(cell = '', other = ''): boolean {
-  if (cell === other) return !cell.endsWith('…');
-  const plain = (text: string) => text.replace(/^(-?\d+)\.0+$|^(-?\d+\.\d*[1-9])0+$/, '$1$2');
-  return plain(cell) === plain(other);
-}
-
-/** Returns the characters of a number from its decimal point on. */
-const decimalsOf = (number = '') => /\.\d+/.exec(number)?.[0].length ?? 0;
-
-/** Returns the folder that all paths have, with a slash at its end; empty if they have none. */
-function commonFolder([first = '', ...others]: readonly string[]): string {
-  let start = first;
-  for (const text of others) while (!text.startsWith(start)) start = start.slice(0, -1);
-  return start.replace(/[^/]*$/, '');
-}
-
 const NULL = Buffer.from('null');
 
 /** Returns an object as JSON: what is known first, then the members that are not undefined; bytes are their JSON. */
@@ -467,19 +292,8 @@ function jsonObject(members: readonly (readonly [name: string, value: WrittenCel
   return Buffer.concat([...pieces, Buffer.from(`${text}}`)]);
 }
 
-/** Returns what a cell stands for: the text of a JSON string, other JSON as it is, nothing for null. */
-function textOf(value: WrittenCell): string {
-  if (value === undefined || typeof value === 'string') return value ?? '';
-  if (value[0] === QUOTE) return decodeString(value);
-  const text = joinChunks(compactJson(value)).trimEnd();
-  return text === 'null' ? '' : text;
-}
-
 /** Matches the start of a cell that a spreadsheet would take for a formula, also with wide characters or after a tab. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
-/** Matches what is a number, and no formula. */
-const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
-
 /** Returns a cell, quoted where it must be (RFC 4180, section 2). Control characters other than white space are escaped. */
 function csvCell(value: string | number | null, delimiter: string, excel: boolean): string {
   const plain = String(value ?? '');

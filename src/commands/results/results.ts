@@ -53,7 +53,8 @@ import {
   summarize,
 } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { formatRows, nameOfColumn, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
+import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
+import { nameOfColumn } from './row-table.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
