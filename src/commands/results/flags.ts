@@ -33,7 +33,10 @@ Examples:
         ),
       )
       .addOption(
-        common('--only <outcome>', 'print only these rows, such as failed; repeatable').argParser(collect),
+        common(
+          '--only <outcome>',
+          'print only these rows, such as failed, or unfinished; repeatable',
+        ).argParser(collect),
       )
       .addOption(
         common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),

@@ -18,6 +18,9 @@ import { noSuchValue } from '../shared/print-value.js';
 import { describeRow } from '../shared/row-summary.js';
 import { createRowTable, NUMBER, type ResultRow, textOf } from './row-table.js';
 
+/** Stands for all outcomes of rows that may have to be looked at. */
+export const UNFINISHED = 'unfinished';
+
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 
 export interface RowsLayout {
@@ -86,9 +89,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
+  const isShown = (outcome: string) =>
+    !only ||
+    only.includes(outcome) ||
+    (only.includes(UNFINISHED) && outcome !== 'finished' && outcome !== 'gone');
+
   /** Yields the rows that are shown. */
   async function* readRows(): AsyncGenerator<ResultRow, void, void> {
-    for await (const row of readAllRows()) if (!only || only.includes(String(row.facts.outcome))) yield row;
+    for await (const row of readAllRows()) if (isShown(String(row.facts.outcome))) yield row;
   }
 
   /** Yields the rows of the results; with a table its rows, in its order, also those that the results do not have. */
@@ -167,7 +175,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
-    if (only && !only.includes(table ? 'gone' : 'waiting')) return 0;
+    if (!isShown(table ? 'gone' : 'waiting')) return 0;
     const unseen = total - missing - rows.known;
     if (!table) return unseen > 0 && isForPeople ? unseen + rows.count('waiting') : unseen;
     const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
@@ -184,6 +192,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const shown = rowTable.notShown();
     return [
       ...(shown ? [`shown: ${shown}`] : []),
+      // A row of a table is told by its line alone.
+      ...(only && source && !table ? ['shown: the columns of the table; --rows has them'] : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),

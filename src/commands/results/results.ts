@@ -53,7 +53,7 @@ import {
   summarize,
 } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES } from './format-rows.js';
+import { formatRows, RESULTS_FORMATS, type RowsLayout, TIMES, UNFINISHED } from './format-rows.js';
 import { nameOfColumn } from './row-table.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
@@ -253,7 +253,7 @@ function parseResultsFormat(flags: ResultsFlags): RowsLayout['format'] {
 
 /** Throws UsageError for what is no outcome of a row. */
 function assertOutcomes(words: readonly string[] = []): void {
-  const known = new Set((Object.keys(ROW_STATES) as RowState[]).map(wordOf));
+  const known = new Set([UNFINISHED, ...(Object.keys(ROW_STATES) as RowState[]).map(wordOf)]);
   const expected = `expected ${[...known].join(', ')}`;
   throwProblems(words.map((word) => !known.has(word) && `--only ${word}: ${expected}`));
 }

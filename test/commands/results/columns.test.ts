@@ -307,10 +307,34 @@ describe('results --only', () => {
     );
   });
 
+  test('results --only unfinished: all rows but those that have finished, or are gone', async () => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n === '2') return reply.send(422, { message: 'no' });
+      reply.send(201, { ...aFinishedRun(), status: inputs.n === '1' ? 'FINISHED' : 'FAILED' });
+    });
+    const cwd = folderWith({ 't.csv': 'n\n1\n2\n3\n4\n' });
+    const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } };
+    const flags = ['--results', 'out.jsonl', '--limit', '3', '--rate', '0'];
+    await wfr(['batch', 'w', '--rows', 't.csv', ...flags], options);
+    const show = async (...args: string[]) => (await wfr(['results', 'out.jsonl', ...args], options)).stdout;
+    const all = await show('--only', 'unfinished', '--rows');
+    expect(
+      split(all)
+        .table.match(/\d +\d +\w+/g)
+        ?.map((row) => row.replace(/ +/g, ' ')),
+    ).toEqual(['3 2 rejected', '4 3 failed', '5 4 waiting']);
+    // What is not known without the table is said.
+    expect(await show('--only', 'unfinished')).toContain(
+      '\nNot shown: the columns of the table; --rows has them.\nNot listed: 1 waiting row; --rows has all.\n',
+    );
+    expect(await show('--only', 'unfinished', '--only', 'finished', '-o', 'id')).toBe('run-1\nrun-1\n');
+  });
+
   test('results --only: what is no outcome is an error that lists them', async () => {
     const { exitCode, stdout, stderr } = await results(events, {}, '--only', 'fail');
     expect([exitCode, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^wfr: error: --only fail: expected waiting, .*, finished, failed\n$/);
+    expect(stderr).toMatch(/^wfr: error: --only fail: expected unfinished, waiting, .*, finished, failed\n$/);
   });
 });
 
