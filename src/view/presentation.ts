@@ -171,7 +171,7 @@ export function stepLines(
 const WORD = /(?:'[^']*'|"[^"]*"|[^ ])+/.source;
 const GROUP = new RegExp(`${WORD}(?: (?![->])${WORD})*`, 'g');
 
-/** Returns a command in lines of at most `width` columns, broken before flags and operators. */
+/** Returns a command in lines of at most `width` columns, broken before flags and operators, or in one where they are too long. */
 function breakCommand(command: string, width: number): string[] {
   const lines: string[] = [];
   for (const group of command.match(GROUP) ?? []) {
@@ -180,5 +180,6 @@ function breakCommand(command: string, width: number): string[] {
     if (lines.length > 0 && longer.length <= width - 2) lines[lines.length - 1] = longer;
     else lines.push(`${lines.length === 0 ? '  ' : '    '}${group}`);
   }
+  if (lines.some((line) => line.length > width - 2)) return [`  ${command}`];
   return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
 }
