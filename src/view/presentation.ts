@@ -173,13 +173,9 @@ const GROUP = new RegExp(`${WORD}(?: (?![->])${WORD})*`, 'g');
 
 /** Returns a command in lines of at most `width` columns, broken before flags and operators, or in one where they are too long. */
 function breakCommand(command: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const group of command.match(GROUP) ?? []) {
-    const longer = `${lines.at(-1)} ${group}`;
-    // What continues a command is indented by two more columns.
-    if (lines.length > 0 && longer.length <= width - 2) lines[lines.length - 1] = longer;
-    else lines.push(`${lines.length === 0 ? '  ' : '    '}${group}`);
-  }
+  // A command that can be copied has no control character.
+  const groups = command.match(GROUP)?.map((group) => group.replaceAll(' ', '\0')) ?? [];
+  const lines = wrapLines([`  ${groups.join(' ')}`], width - 2).map((line) => line.replaceAll('\0', ' '));
   if (lines.some((line) => line.length > width - 2)) return [`  ${command}`];
   return lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line));
 }
