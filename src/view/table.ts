@@ -38,7 +38,7 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
 /** A header is not cut to less than this for the cells of other columns. */
-const MIN_HEADER = 10;
+const MIN_HEADER = 12;
 /** The width that suffices for most columns. */
 const LEAST = 20;
 /** The columns of a state with a reference to another row and the gap before it, but for long names. */
@@ -82,11 +82,10 @@ export function layOutTable<Row>(
   const cut = (column: SizedColumn<Row>, row?: Row) => {
     const text = row ? column.text(row) : column.header;
     // Pointers may differ only at their ends.
-    const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
     // The last name of a pointer says most.
-    return isLabel
-      ? cutMiddle(text, column.width)
-      : cutText(text, column.width, !row && text.startsWith('/'));
+    if (!row && text.startsWith('/')) return `/${cutText(text.slice(1), column.width - 1, true)}`;
+    const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
+    return isLabel ? cutMiddle(text, column.width) : cutText(text, column.width);
   };
   const line = (row?: Row) => {
     const cells = shown.map((column) => {

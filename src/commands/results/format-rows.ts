@@ -193,7 +193,9 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     return [
       ...(shown ? [`shown: ${shown}`] : []),
       // A row of a table is told by its line alone.
-      ...(only && source && !table ? ['shown: the columns of the table; --rows has them'] : []),
+      ...(only && source && !table && format === 'text'
+        ? ['shown: the columns of the table; --rows has them']
+        : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),

@@ -122,8 +122,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, saveDocuments })]
           : [];
       const list = hasRows ? [] : [...names, '--rows'];
-      const what = only && 'rows';
-      const describe = () => summaryOf(joined, { notes, results, command, list, what }, writer);
+      const describe = () => summaryOf(joined, { notes, results, command, list, only }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (!isText && context.errorsAsData)) return;
@@ -370,7 +369,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 /** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
 function summaryOf(
   joined: JoinedFiles,
-  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list' | 'what'>,
+  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list' | 'only'>,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited } = joined;

@@ -1,5 +1,5 @@
 /** The table of `wfr results` for people: which columns of rows and outputs are shown, and what is said of the others. */
-import { commonTable, failureText } from '../../outcome/outcome.js';
+import { commonTable, failureText, tableOf } from '../../outcome/outcome.js';
 import type { WrittenCell } from '../../table/table.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { decodeString } from '../../text/json/members.js';
@@ -34,7 +34,7 @@ const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
 /** The characters of a value that all rows have, where it is not shown. */
-const MAX_NOTE = 20;
+const MAX_NOTE = 40;
 
 /**
  * Lays out rows with these columns of their table, if they have one, and values, all of which were asked for or else those that
@@ -84,13 +84,15 @@ export function createRowTable(
         isCutInMiddle: () => !name,
         least: isAskedFor ? 16 : Math.max(20, page.width / 4),
       },
-      // The first one usually names the row. Two values precede the second one, values that differ the others; files are last.
+      // The first one usually names the row. Two values precede the second one, values that differ the others; then come files.
       ...written.map((column, index) => {
         const copy = copies.indexOf(index);
         const at = index + 1;
         const isFile = column.endsWith('@');
         const folder = isFile ? commonFolder(texts(at)) : '';
-        const place = isFile ? 3_000 : index === 1 ? 1.5 : 2_000;
+        // Where no row has values, a file may be what is wrong.
+        const filePlace = finished.length > 0 ? 3_000 : 1.7;
+        const place = isFile ? filePlace : index === 1 ? 1.5 : 2_000;
         return {
           header: nameOfColumn(column),
           // It has the place of a value that is the same: rows that have failed have it, too.
@@ -110,7 +112,7 @@ export function createRowTable(
         if (header === 'output') return { header, isResult: true, rank: 1 };
         const { [valuesAt + index]: cell = '' } = finished[0] ?? [];
         const isAlike = finished.length > 1 && finished.every((row) => isSame(row[valuesAt + index], cell));
-        const note = isAlike && cell && cell.length <= MAX_NOTE ? `always ${cell}` : '';
+        const note = isAlike && cell ? `always ${cell.length > MAX_NOTE ? 'the same' : cell}` : '';
         return { header, isResult: true, rank: (isAlike ? 3_500 : 1) + index, note };
       }),
     ];
@@ -142,14 +144,13 @@ export function createRowTable(
     /** Yields the rows as tables, each of many rows: all of them may not fit into memory. */
     async *layOut(results: AsyncIterable<ResultRow>): AsyncGenerator<string, void, void> {
       const { cutText, layOutTable } = await import('../../view/table.js');
-      /** Compares names as people do: 2 before 10, and a before B. */
-      const { compare } = new Intl.Collator('en', { numeric: true });
       let rows: string[][] = [];
       let size = 0;
       const layOut = () => {
         if (rows.length === 0) return '';
-        // A row that replaces another one has its place.
-        if (!columns) rows.sort(([one = ''], [other = '']) => compare(one, other));
+        // A file that replaces another one has its place in the folder.
+        if (!columns && !rows.some(([label = '']) => tableOf(label)))
+          rows.sort(([one = ''], [other = '']) => (one < other ? -1 : 1));
         const laidOut = layOutTable(rows, columnsOf(rows), page, {
           text: reasonOf,
           paint: (row) => wordPaint(outcomeOf(row), page.style),

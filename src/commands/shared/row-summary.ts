@@ -33,8 +33,8 @@ export interface SummaryFacts {
   isUndecided?: boolean;
   /** The arguments of the command that lists the rows: none where they are listed; undefined where more rows are to come. */
   list?: readonly string[] | undefined;
-  /** What is saved, if that is not the outputs. */
-  what?: string | undefined;
+  /** The outcomes of the rows that are listed and saved; undefined for all. */
+  only?: readonly string[] | undefined;
 }
 
 /** Returns the summary of rows. */
@@ -140,7 +140,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const goals = {
     '': base,
     '--send-changed': has('held')
-      ? `To run held${corrected && ' and corrected'} rows as new ones`
+      ? `To send held${corrected && ' and corrected'} rows`
       : !isOpen && mayBeHeld && once,
     // Rows that are open may still fail: all of them are for the command after that.
     '--retry-failed':
@@ -168,7 +168,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
   const ids = has('failed', 'running', 'lost') ? ', with run ids' : '';
   const shown = has('finished') ? 'outputs' : ids && 'rows';
   return shown && (!isContinued || facts.list)
-    ? [...next, ...lookSteps(facts.what ?? shown, ids, facts)]
+    ? [...next, ...lookSteps(facts.only ? 'rows' : shown, ids, facts)]
     : next;
 }
 
@@ -194,14 +194,19 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 60;
 
 /** Returns how to list and to save what results files have. */
-function lookSteps(what: string, more: string, { results: words, list }: SummaryFacts): NextStep[] {
+function lookSteps(
+  what: string,
+  more: string,
+  { results: words, list, only = [] }: SummaryFacts,
+): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
-  const name = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
+  const all = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
+  const name = [all, ...only].join('.');
   // Not one of the files that are read, wherever they are.
   const isRead = (file: string) => words.some((word) => basename(word) === basename(file));
-  const file = `${name}${name.endsWith('results') ? '' : '.results'}.csv`;
+  const file = `${name}${all.endsWith('results') ? '' : '.results'}.csv`;
   const target = shellCommand([isRead(file) ? `${name}.outputs.csv` : file]);
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [

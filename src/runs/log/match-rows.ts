@@ -50,7 +50,7 @@ const ORDER: readonly RowState[] = [
 
 // Why rows are held: the same text for each, so that it is said once.
 const CHANGED = 'has changed since it was recorded';
-const MAY_BE_CHANGED = 'may replace a row that was sent';
+const MAY_BE_CHANGED = 'changed, or new in place of a sent row';
 
 /** Matches the rows found with the recorded ones, whose states `stateOf` returns. */
 export function matchRows(

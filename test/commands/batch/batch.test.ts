@@ -1035,9 +1035,7 @@ To run failed and rejected rows again as they are, use --retry-failed instead.
 `);
     writeFileSync(join(cwd, 'rows.csv'), 'n\n0\n1.0\n2,\n');
     const held = (await wfr(args, { cwd })).stderr;
-    expect(held).toContain(
-      `\nTo run held and corrected rows as new ones: wfr ${args.join(' ')} --send-changed\n`,
-    );
+    expect(held).toContain(`\nTo send held and corrected rows: wfr ${args.join(' ')} --send-changed\n`);
     expect(held).not.toContain('Once ');
     writeFileSync(join(cwd, 'rows.csv'), 'n\n3\n1\n2\n');
     const again = [...args, '--send-changed'];

@@ -92,7 +92,7 @@ test('batch --label: rows that were named by another column are told apart by th
   write('customer,id\nACME Ltd,1\nNord,2\n');
   const { exitCode, stderr } = await run('--label', 'id');
   expect(exitCode).toBe(3);
-  expect(stderr).toContain(': may replace a row that was sent; label id is new or not unique');
+  expect(stderr).toContain(': changed, or new in place of a sent row; label id is new or not unique');
   expect(sent).toHaveLength(2);
 });
 
@@ -388,7 +388,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,3'));
     const held = await run();
     expect(held.exitCode).toBe(3);
-    expect(held.stderr).toContain('may replace a row that was sent');
+    expect(held.stderr).toContain('changed, or new in place of a sent row');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
     expect((await run()).exitCode).toBe(3);
@@ -403,9 +403,11 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,4', 'C,3'));
     await run();
     write(table('A,1', 'B,4', 'C,5', 'D,6'));
-    expect((await run()).stderr).toContain('\n  3 held: may replace a row that was sent\n    rows.csv:3-5\n');
+    expect((await run()).stderr).toContain(
+      '\n  3 held: changed, or new in place of a sent row\n    rows.csv:3-5\n',
+    );
     const { stdout } = await wfr(['results', 'out.jsonl', '--rows'], { cwd });
-    expect(stdout).toMatch(/^rows\.csv:4 +held: may replace a row that was sent$/m);
+    expect(stdout).toMatch(/^rows\.csv:4 +held: changed, or new in place of a sent row$/m);
   });
 
   test('batch: while an invalid row may be one that is gone, the command for corrected rows has --send-changed', async () => {
@@ -442,7 +444,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'A,2', 'C,4'));
     const { stderr } = await run();
     expect(stderr).toContain('1 held');
-    expect(stderr).toContain('may replace a row that was sent; label customer is new or not unique');
+    expect(stderr).toContain('changed, or new in place of a sent row; label customer is new or not unique');
     expect(sent).toHaveLength(3);
   });
 

@@ -220,7 +220,7 @@ describe('results --get', () => {
       expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
       expect(stdout).toContain('\n3     failed: no\n');
       // Pointers may differ only at their ends.
-      if (width === 40) expect(stdout).toMatch(/^LINE {2}\/customer {3}…nt\/sha256 {2}\/document\n/);
+      if (width === 40) expect(stdout).toMatch(/^LINE {2}\/customer {3}\/…t\/sha256 {2}\/document\n/);
       expect((await show({})).stdout).toContain('f'.repeat(64));
     },
   );
@@ -284,7 +284,7 @@ describe('results --only', () => {
     // It repeats no reason.
     expect(summary).not.toContain(': no\n');
     expect(summary).toContain(
-      '\nTo save the rows, with run ids: wfr results out.jsonl --only failed --only running -o csv --excel > ',
+      '\nTo save the rows, with run ids: wfr results out.jsonl --only failed --only running -o csv --excel > out.failed.running.results.csv\n',
     );
     expect(stderr).toBe('');
     expect((await results(events, {}, '--only', 'failed', '-o', 'id')).stdout).toBe('run-3\nrun-5\n');
@@ -393,12 +393,12 @@ bad-gmbh-march-26.pdf
     const options = { cwd: folderOf(events), env: { NO_COLOR: '1' }, stdoutTerminal: 64 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
     expect(split(stdout).table).toBe(`ROW                         /number  /supplier            /total
+Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
 acme.pdf                    RE-4     Stadtwerke Freiburg    1
 scan of the invoice of May.pdf  failed: The page has no total,
                             and no other page has one
-scan2.pdf                   RE-6     Stadtwerke Freiburg    1.5
 scan10.pdf                  RE-2     Stadtwerke Freiburg    0.5
-Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
+scan2.pdf                   RE-6     Stadtwerke Freiburg    1.5
 `);
   });
 
@@ -521,7 +521,7 @@ Telekom.pdf                 RE-3     Stadtwerke Freiburg    0.75
     );
     const options = { cwd: folderOf(events), env: { NO_COLOR: '1' }, stdoutTerminal: 44 };
     const { stdout } = await runCli(['results', 'out.jsonl', '--rows'], options);
-    expect(split(stdout).table).toBe(`LINE  /number          …_of_invoice   /total
+    expect(split(stdout).table).toBe(`LINE  /number          /…of_invoice   /total
 2     INV-2026-1250    2026-01-02    1250
 3     INV-2026-89.9    2026-01-02      89.9
 4     INV-2026-412.37  2026-01-02     412.37
@@ -843,10 +843,10 @@ describe('results --rows', () => {
     expect(first.stderr).toBe('');
     write('name,scan@\nZoe,a.pdf\nBob,a.pdf\nAda,a.pdf\nBob,b.pdf\n');
     const { stdout, stderr } = await show();
-    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: may replace a row that was sent$/m);
+    expect(stdout).toMatch(/^t\.csv:2 +Zoe +a\.pdf +held: changed, or new in place of a sent row$/m);
     expect(stdout).toMatch(/^t\.csv:3 +Bob +a\.pdf +Bob$/m);
     expect(stdout).toMatch(/^t\.csv:4 +Ada +a\.pdf +Ada$/m);
-    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: may replace/m);
+    expect(stdout).toMatch(/^t\.csv:5 +Bob +b\.pdf +held: changed, or new/m);
     // An invalid row that has changed is a new one.
     expect(stdout).toMatch(/^4 rows: 2 finished, 2 held\nBegan .*\n1 earlier row replaced or removed$/m);
     expect(stdout + stderr).not.toContain('none.pdf');
@@ -870,9 +870,9 @@ describe('results --rows', () => {
     const show = (...args: string[]) => wfr(['results', 'out.jsonl', ...args], options);
     expect(split((await show('--get', '/total')).stdout).table.split('\n')).toEqual([
       'LINE   /total',
-      '2      held: may replace a row that was sent',
-      'was 2       1',
+      '2      held: changed, or new in place of a sent row',
       '3           1',
+      'was 2       1',
       '',
     ]);
     expect((await show('--rows', 't.csv')).stdout).toContain(
@@ -947,21 +947,19 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stdout: expect.stringMatching(
-        /^Not listed: 2 gone rows; --only gone without --rows has all\.\n\n3 rows: 3 held\nBegan .*\n2 earlier rows replaced or removed\n {2}3 held: may replace a row .*\n {4}\.\/t\.csv:2-4\n/m,
+        /^Not listed: 2 gone rows; --only gone without --rows has all\.\n\n3 rows: 3 held\nBegan .*\n2 earlier rows replaced or removed\n {2}3 held: changed, or new in place .*\n {4}\.\/t\.csv:2-4\n/m,
       ),
     });
-    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: may replace a row that was sent\n/m);
+    expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: changed, or new in place of a sent row\n/m);
     writeFileSync(join(cwd, 't.csv'), 'name\nEve\nBob\n');
     const saving = ['--rows', 't.csv', '--save-outputs', 'outs', '--report', 'json=r.json', '-o', 'jsonl'];
     const { stdout } = await show(...saving);
     expect(stdout).toMatch(
-      /"row":4,"label":"t\.csv:2","id":null,"outcome":"held",.*"message":"may replace a row that was sent"/,
+      /"row":4,"label":"t\.csv:2","id":null,"outcome":"held",.*"message":"changed, or new in place of a sent row"/,
     );
     const report = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
     expect(report.runs.map((run: { outcome: string }) => run.outcome).sort()).toEqual(['finished', 'held']);
-    expect(changed.stdout).toContain(
-      'To run held rows as new ones, add --send-changed to the wfr batch command.\n',
-    );
+    expect(changed.stdout).toContain('To send held rows, add --send-changed to the wfr batch command.\n');
   });
 
   test('results --rows: the summary names rows by the lines of the table that is shown, and by what told them', async () => {
