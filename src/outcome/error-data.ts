@@ -6,7 +6,7 @@ import { type Facts, WfrError } from '../errors.js';
 import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
 import { linesOf, sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import { exitOf, exitOfError, MAX_LISTED_RUNS, type Outcome, stillText } from './outcome.js';
+import { exitOfError, isSuccess, MAX_LISTED_RUNS, type Outcome, stillText } from './outcome.js';
 
 /** A run, or a row of a batch, that did not succeed. */
 export interface RunData {
@@ -78,7 +78,7 @@ const MAX_LISTED = 100;
 export function describeEnding(ending: CommandEnding): ErrorData {
   const { exit, runs: outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
   const exitCode = toExitCode(exit);
-  const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
+  const failed = outcomes.filter((outcome) => !isSuccess(outcome));
   const errors = [...describeWork(ending, failed), ...failures.map((facts) => describeError(facts, ending))];
   const [only] = errors;
   const joined =

@@ -130,11 +130,9 @@ export function exitOfError(error: Facts): Exit {
   return exitOf({ state: stateOfError(error), error });
 }
 
-/** Returns `failed` for a run that ended without success, `unsettled` for any other state but success. */
-export function verdictOf({ state }: Outcome): 'succeeded' | 'failed' | 'unsettled' {
-  const { exit } = STATES[state];
-  if (exit === ExitCode.ok) return 'succeeded';
-  return exit === ExitCode.runFailed ? 'failed' : 'unsettled';
+/** Returns whether a run or row ended well, or goes on and is not waited for. */
+export function isSuccess({ state }: Pick<Outcome, 'state'>): boolean {
+  return STATES[state].exit === ExitCode.ok;
 }
 
 /** Returns the row's label, which stays the same when the row is sent again; else the run's id, else the workflow's. */
@@ -182,9 +180,10 @@ export function failureMessage(run: Run | undefined): string {
 }
 
 /** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. */
-export function problemLines({ state, error, run, durationMs }: Outcome): string[] {
+export function problemLines(outcome: Outcome): string[] {
+  const { state, error, run, durationMs } = outcome;
   if (error) return sanitizeLines(error.text);
-  if (STATES[state].exit === ExitCode.ok) return [];
+  if (isSuccess(outcome)) return [];
   if (state === 'running') return [sanitize(stillText(run, durationMs))];
   if (state === 'waiting') return ['it was not sent'];
   return sanitizeLines(failureMessage(run));

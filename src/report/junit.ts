@@ -5,7 +5,7 @@
  */
 
 import type { CommandResult } from '../outcome/error-data.js';
-import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
+import { isSuccess, type Outcome, problemLinesWithStep, requestLines, wordOf } from '../outcome/outcome.js';
 import { VERSION } from '../platform/context.js';
 import { formatIso } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
@@ -13,13 +13,13 @@ import { Markup, markup } from './markup.js';
 
 /** Yields the report: a suite with a test case for each run. */
 export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
-  const verdicts = runs.map(verdictOf);
-  const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
+  const failures = runs.filter(hasFailed).length;
+  const errors = runs.length - runs.filter(isSuccess).length - failures;
   const timestamp = formatIso(startedAt).slice(0, 19);
   // Ant's schema requires a host and properties, that of Jenkins a property in them.
   yield markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
-  <testsuite id="0" name="wfr" package="wfr" hostname="localhost" timestamp="${timestamp}" tests="${runs.length}" failures="${count('failed')}" errors="${count('unsettled')}" time="${formatSeconds(durationMs)}">
+  <testsuite id="0" name="wfr" package="wfr" hostname="localhost" timestamp="${timestamp}" tests="${runs.length}" failures="${failures}" errors="${errors}" time="${formatSeconds(durationMs)}">
     <properties>
       <property name="wfr" value="${VERSION}"/>
     </properties>
@@ -43,9 +43,11 @@ function withNames(runs: readonly Outcome[]): [name: string, run: Outcome][] {
   });
 }
 
+/** Returns whether a run ended without success: a failure to CI, where any other state but success is an error. */
+const hasFailed = ({ state }: Outcome) => state === 'failed';
+
 function renderTestCase(name: string, run: Outcome): Markup {
-  const verdict = verdictOf(run);
-  const element = new Markup(verdict === 'failed' ? 'failure' : 'error');
+  const element = new Markup(hasFailed(run) ? 'failure' : 'error');
   const lines = problemLinesWithStep(run);
   const id = run.id === undefined || name === run.id ? [] : [`run ${sanitize(run.id)}`];
   const details = [...lines, ...id, ...requestLines(run)].join('\n');
@@ -53,7 +55,7 @@ function renderTestCase(name: string, run: Outcome): Markup {
       <${element} type="${wordOf(run.state)}" message="${lines.join('; ')}">${details}</${element}>
     `;
   return markup`    <testcase name="${name}" classname="${sanitize(run.workflowId ?? 'wfr')}" time="${formatSeconds(run.durationMs ?? 0)}"${
-    verdict === 'succeeded' ? new Markup('/>') : markup`>${problem}</testcase>`
+    isSuccess(run) ? new Markup('/>') : markup`>${problem}</testcase>`
   }\n`;
 }
 

@@ -7,13 +7,13 @@ import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import {
   failingStepOf,
+  isSuccess,
   nameOf,
   type Outcome,
   problemLines,
   problemLinesWithStep,
   requestLines,
   statusText,
-  verdictOf,
   wordOf,
 } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
@@ -69,7 +69,7 @@ const MAX_CHARACTERS = MAX_SIZE / 2;
 
 /** Returns workflow commands for the first runs that did not succeed; the job summary has all. */
 function renderAnnotations({ runs }: CommandResult): string {
-  const failing = runs.filter((run) => verdictOf(run) !== 'succeeded').slice(0, MAX_ANNOTATIONS);
+  const failing = runs.filter((run) => !isSuccess(run)).slice(0, MAX_ANNOTATIONS);
   const annotations = failing.map((run) => {
     // As the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property.
     const title = `Run ${nameOf(run)}`.replace(/[%\r\n:,]/g, encodeURIComponent);

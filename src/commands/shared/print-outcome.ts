@@ -1,10 +1,9 @@
 /** The end of a watched run on stderr, and the command that continues with runs. */
 import type { ServiceSettings } from '../../config/service.js';
-import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
-  exitOf,
   failureMessage,
+  isSuccess,
   type Outcome,
   statusText,
   stepsText,
@@ -77,7 +76,7 @@ export function endWith(runs: readonly Outcome[], plan: ResumePlan): CommandOutc
 /** Returns whether watching a run again may show its end. */
 export function canResume(outcome: Outcome): boolean {
   const { state, error, run } = outcome;
-  if (exitOf(outcome) === ExitCode.ok || state === 'lost' || error?.code === 'no-such-run') return false;
+  if (isSuccess(outcome) || state === 'lost' || error?.code === 'no-such-run') return false;
   return Boolean(error) || !hasEnded(run);
 }
 
@@ -90,7 +89,7 @@ export function printOutcome(
 ): void {
   const { id, run, error, state, durationMs } = outcome;
   const { settings, format, severalRuns } = view;
-  if (exitOf(outcome) !== ExitCode.ok && !reporter.showsErrors) return;
+  if (!isSuccess(outcome) && !reporter.showsErrors) return;
   const isOver = hasEnded(run);
   const isListed = severalRuns && format === 'text';
   if (error?.code === 'interrupted') {

@@ -1,11 +1,11 @@
 /** The runs as the HTML report shows them, and the same as data for the page's script, which renders the table. */
 import {
   failingStepOf,
+  isSuccess,
   type Outcome,
   problemLines,
   statusText,
   stepsOf,
-  verdictOf,
   WORDS,
   withoutTable,
   wordOf,
@@ -73,7 +73,7 @@ export function toEntry(outcome: Outcome, index: number, table: string) {
     get output(): Uint8Array | undefined {
       return isFinished(run) ? run.output : undefined;
     },
-    succeeded: verdictOf(outcome) === 'succeeded',
+    succeeded: isSuccess(outcome),
   };
 }
 
