@@ -87,7 +87,7 @@ export function printOutcome(
   view: ResumePlan,
   { reporter }: Session,
 ): void {
-  const { id, run, error, state, durationMs } = outcome;
+  const { id, run, error, durationMs } = outcome;
   const { settings, format, severalRuns } = view;
   if (!isSuccess(outcome) && !reporter.showsErrors) return;
   const isOver = hasEnded(run);
@@ -97,7 +97,7 @@ export function printOutcome(
   } else if (error) {
     // Those of several runs are printed together, below the table.
     if (!severalRuns || error.code !== 'no-such-run') reporter.error(error, severalRuns);
-    if (error.code !== 'no-such-run' && state !== 'lost')
+    if (canResume(outcome))
       reporter.notice(`Run ${sanitize(id)} ${isOver ? 'has ended' : 'may still be running'}.`);
   } else if (isOver) {
     if (!isListed) printEnded(run, durationMs, reporter);

@@ -52,17 +52,11 @@ export async function listRuns(
   isShown: boolean,
 ): Promise<ListedRun[]> {
   const recorded = isShown ? await history.readSoon() : [];
-  const ofService = recorded.filter(({ baseUrl }) => baseUrl === service.baseUrl.href);
-  const past = new Map(ofService.map((run) => [run.id, run]));
-  const shorten = idShortener([...past.keys(), ...ids]);
+  const runs = recorded.filter(({ baseUrl }) => baseUrl === service.baseUrl.href);
+  const shorten = idShortener([...runs.map(({ id }) => id), ...ids]);
   return ids.map((id) => {
-    const known = past.get(id);
-    return {
-      id,
-      shortId: shorten(id),
-      past: known,
-      workflow: settings.workflowNameOf(known?.workflow ?? ''),
-    };
+    const past = runs.find((run) => run.id === id);
+    return { id, shortId: shorten(id), past, workflow: settings.workflowNameOf(past?.workflow ?? '') };
   });
 }
 
