@@ -87,10 +87,10 @@ export type History = ReturnType<typeof openHistory>;
 
 /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
 export function openHistory(context: Context) {
-  const { clock, limits, secrets } = context;
+  const { clock, limits, secrets, uid } = context;
   const log = findFolder(context);
   /** Returns why an existing history is skipped: others could have planted it. */
-  const findRisk = async () => log && findFolderRisk(log.path, log.uid);
+  const findRisk = async () => log && findFolderRisk(log.path, uid);
   /** Records that wait for the write before them: a batch has many at the same time. */
   const queues: Record<Files, object[]> = { history: [], 'history-rows': [] };
   /** The recorded runs, by `keyOf`, which are read once. */
@@ -140,7 +140,7 @@ export function openHistory(context: Context) {
       if (batch) return append(record, batch);
       inBackground(async () => {
         const known = (await readOnce()).get(keyOf({ id, baseUrl }));
-        return known && known.status !== status ? write(filesOf(known.batch), [record]) : undefined;
+        if (known && known.status !== status) await write(filesOf(known.batch), [record]);
       });
     },
 
@@ -177,8 +177,8 @@ export function openHistory(context: Context) {
     return Promise.race([work, timeout]).finally(() => cancel());
   }
 
-  function inBackground(work: () => Promise<unknown>): void {
-    writes = writes.then(async (error) => error ?? (await work()));
+  function inBackground(work: () => Promise<void>): void {
+    writes = writes.then(async (error) => error ?? (await work().catch((thrown) => thrown)));
   }
 
   /** Returns the runs and batches that were recorded when they were first needed, the latest first. */
@@ -192,7 +192,7 @@ export function openHistory(context: Context) {
   }
 
   function readOnce(): Promise<Map<string, PastRun>> {
-    runs ??= readRecordedRuns(log);
+    runs ??= readRecordedRuns();
     return runs;
   }
 
@@ -202,17 +202,81 @@ export function openHistory(context: Context) {
     inBackground(() => write(files, queues[files].splice(0)));
   }
 
-  async function write(files: Files, records: readonly object[]): Promise<unknown> {
-    if (!log || records.length === 0) return undefined;
-    return appendRecords(log, files, records, clock.now()).catch((error) => error);
+  /** Appends records, if a history is kept. */
+  async function write(files: Files, records: readonly object[]): Promise<void> {
+    if (!log || records.length === 0) return;
+    const { home } = log;
+    if (home && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
+    await assertSafe(log.path);
+    await mkdirp(log.path, 0o700);
+    const path = join(await openFolder(log.path), files);
+    const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+    for (let at = 0; at < records.length; at += AT_ONCE) {
+      const file = await promises.open(path + CURRENT, O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
+      try {
+        // The first line feed ends a partial record, if another process was killed while writing it.
+        const lines = records.slice(at, at + AT_ONCE).map((record) => `\n${sanitizeJson(record)}\n`);
+        await file.appendFile(lines.join(''));
+        if ((await file.stat()).size > MAX_SIZE) await rotate(path, clock.now()).catch(() => {});
+      } finally {
+        await file.close();
+      }
+    }
+  }
+
+  /** Reads the recorded runs and batches. */
+  async function readRecordedRuns(): Promise<Map<string, PastRun>> {
+    const runs = new Map<string, PastRun>();
+    for (const record of await readRecords()) {
+      const key = keyOf(record);
+      if (isTriggered(record)) {
+        const before = runs.get(key);
+        // A batch that is continued is the latest.
+        if (!record.ended) runs.delete(key);
+        runs.set(key, { ...record, isContinued: before && (before.isContinued || !record.ended) });
+      }
+      const { status, ended } = record;
+      Object.assign(runs.get(key) ?? {}, {
+        ...(typeof status === 'string' && { status }),
+        ...(typeof ended === 'string' && { ended }),
+      });
+    }
+    return runs;
+  }
+
+  /**
+   * Reads the records of all files, of each name the oldest first; a line that is not a JSON object is one without members.
+   * Rows are last, as a batch may have adopted a run that was triggered alone.
+   */
+  async function readRecords(): Promise<Readonly<Record<string, unknown>>[]> {
+    const folder = log && (await openFolder(log.path).catch(() => undefined));
+    if (!folder) return [];
+    const texts = await Promise.all(
+      ['history', 'history-rows']
+        .flatMap((files) => [files + OLDER, files + CURRENT])
+        .map((name) => readText(join(folder, name)).catch(() => '')),
+    );
+    // Every other line is empty, and an exception takes longer than a record.
+    const lines = texts.flatMap((text) => text.split('\n')).filter(Boolean);
+    return lines.map((line) => asObject(parseJson(line)));
+  }
+
+  /** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
+  async function openFolder(path: string): Promise<string> {
+    const real = join(await promises.realpath(dirname(path)), basename(path));
+    await assertSafe(real);
+    return real;
+  }
+
+  /** Throws if others could have planted the files of a folder. */
+  async function assertSafe(path: string): Promise<void> {
+    const risk = await findFolderRisk(path, uid);
+    if (risk) throw new Error(risk);
   }
 }
 
-/** The folder of the history, and the user who alone may write to it: see Context.uid. */
-type LogFolder = NonNullable<ReturnType<typeof findFolder>>;
-
 /** Returns the folder of the history; undefined if none is kept. */
-function findFolder({ env, platform, home, uid }: Context) {
+function findFolder({ env, platform, home }: Context) {
   const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = env;
   const inHome = join(home, '.local', 'state');
   const folders = [XDG_STATE_HOME, platform === 'win32' ? LOCALAPPDATA : undefined, inHome];
@@ -220,27 +284,7 @@ function findFolder({ env, platform, home, uid }: Context) {
   const state = folders.find((path) => path && isAbsolute(path));
   if (WFR_HISTORY === '0' || !state) return undefined;
   // Root would make a home folder for a user who has none, so it must exist.
-  return { path: join(state, 'wfr'), uid, home: state === inHome ? home : undefined };
-}
-
-/** Reads the recorded runs and batches. */
-async function readRecordedRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
-  const runs = new Map<string, PastRun>();
-  for (const record of await readRecords(log)) {
-    const key = keyOf(record);
-    if (isTriggered(record)) {
-      const before = runs.get(key);
-      // A batch that is continued is the latest.
-      if (!record.ended) runs.delete(key);
-      runs.set(key, { ...record, isContinued: before && (before.isContinued || !record.ended) });
-    }
-    const { status, ended } = record;
-    Object.assign(runs.get(key) ?? {}, {
-      ...(typeof status === 'string' && { status }),
-      ...(typeof ended === 'string' && { ended }),
-    });
-  }
-  return runs;
+  return { path: join(state, 'wfr'), home: state === inHome ? home : undefined };
 }
 
 /** A base URL has no space. A batch may be continued at another service. */
@@ -304,64 +348,8 @@ const AT_ONCE = 100;
 /** Age after which the owner of the lock is presumed dead (ms). */
 const LOCK_TIMEOUT = 10_000;
 
-/** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
-async function openFolder({ path, uid }: LogFolder): Promise<string> {
-  const real = join(await promises.realpath(dirname(path)), basename(path));
-  await assertSafe(real, uid);
-  return real;
-}
-
-/** Throws if others could have planted the files of a folder. */
-async function assertSafe(path: string, uid: number | undefined): Promise<void> {
-  const risk = await findFolderRisk(path, uid);
-  if (risk) throw new Error(risk);
-}
-
 /** Returns the files of the rows of a batch, or of all other records. */
 const filesOf = (batch: string | undefined): Files => (batch ? 'history-rows' : 'history');
-
-/** Appends records at the time `now` (ms since 1970). */
-async function appendRecords(
-  log: LogFolder,
-  files: Files,
-  records: readonly object[],
-  now: number,
-): Promise<void> {
-  const { home } = log;
-  if (home && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
-  await assertSafe(log.path, log.uid);
-  await mkdirp(log.path, 0o700);
-  const path = join(await openFolder(log), files);
-  const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-  for (let at = 0; at < records.length; at += AT_ONCE) {
-    const file = await promises.open(path + CURRENT, O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
-    try {
-      // The first line feed ends a partial record, if another process was killed while writing it.
-      const lines = records.slice(at, at + AT_ONCE).map((record) => `\n${sanitizeJson(record)}\n`);
-      await file.appendFile(lines.join(''));
-      if ((await file.stat()).size > MAX_SIZE) await rotate(path, now).catch(() => {});
-    } finally {
-      await file.close();
-    }
-  }
-}
-
-/**
- * Reads the records of all files, of each name the oldest first; a line that is not a JSON object is one without members.
- * Rows are last, as a batch may have adopted a run that was triggered alone.
- */
-async function readRecords(log: LogFolder | undefined): Promise<Readonly<Record<string, unknown>>[]> {
-  const folder = log && (await openFolder(log).catch(() => undefined));
-  if (!folder) return [];
-  const texts = await Promise.all(
-    ['history', 'history-rows']
-      .flatMap((files) => [files + OLDER, files + CURRENT])
-      .map((name) => readText(join(folder, name)).catch(() => '')),
-  );
-  // Every other line is empty, and an exception takes longer than a record.
-  const lines = texts.flatMap((text) => text.split('\n')).filter(Boolean);
-  return lines.map((line) => asObject(parseJson(line)));
-}
 
 async function readText(path: string): Promise<string> {
   const file = await promises.open(path, constants.O_RDONLY | SAFELY);
