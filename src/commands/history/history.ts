@@ -17,7 +17,6 @@ import { commandOfRuns, toArgs } from '../../text/shell-quote.js';
 import { isUuid } from '../../text/url.js';
 import {
   decidePresentation,
-  type Layout,
   type NextStep,
   openLayout,
   PLAIN,
@@ -27,13 +26,7 @@ import {
 } from '../../view/presentation.js';
 import { ageText, durationText } from '../../view/summary.js';
 import { type Column, layOutTable, runName } from '../../view/table.js';
-import {
-  OUTPUT_FORMATS,
-  type OutputFlags,
-  type OutputFormat,
-  parseFormat,
-  parseNumber,
-} from '../shared/output-flags.js';
+import { OUTPUT_FORMATS, type OutputFlags, parseFormat, parseNumber } from '../shared/output-flags.js';
 
 interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
   limit?: string;
@@ -75,17 +68,13 @@ export async function execute(
     const pageOf = resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context });
     return { ...run, workflowName: nameOf(run.workflow), page: pageOf(run.id) };
   });
+  const current = currentBaseUrl({ flags: {}, profile, context });
   const layout = await openLayout(flags.color, context);
   // Nothing else in the whole history has the same beginning.
   const shorten = idShortener(recorded.map(({ id }) => id));
-  const chunks = isText ? [formatRuns(runs, shorten, layout, context)] : formatData(runs, format, layout);
-  for (const chunk of chunks) await stdout.write(chunk);
+  for (const chunk of isText ? [formatRuns()] : formatData()) await stdout.write(chunk);
   const notes: NextStep[] = [];
-  if (runs.length === 0 && !context.errorsAsData) {
-    const name = `--workflow ${flags.workflow}; expected a UUID, URL or configured name`;
-    const asked = workflow && !isUuid(workflow) ? name : 'these flags';
-    notes.push({ text: await emptyText(log, recorded.length, asked) });
-  }
+  if (runs.length === 0 && !context.errorsAsData) notes.push({ text: await emptyText() });
   if (isText && !quiet) {
     if (runs.length < all.length)
       notes.push({ text: `${runs.length} of ${all.length} listed; --limit ${all.length} lists all` });
@@ -93,16 +82,125 @@ export async function execute(
     const batch = runs.find(({ results, ended }) => results && ended);
     if (batch)
       notes.push({ text: 'For the results of a batch', command: `wfr results ${shorten(batch.id)}` });
-    const current = currentBaseUrl({ flags: {}, profile, context });
-    // Another command has the default profile.
-    const commandOf = (batch: PastRun) =>
-      continuation(batch, flags.profile ? undefined : current, context)?.();
-    notes.push(...(await continuingSteps(runs, recorded, shorten, commandOf)));
-    const command = statusCommand(runs, shorten, flags.profile, current, context.platform);
+    notes.push(...(await continuingSteps()));
+    const command = statusCommand();
     if (command) notes.push({ text: 'As last recorded; to ask the service', command });
   }
   for (const line of stepLines(notes, PLAIN, stderr.columns)) await stderr.write(`${line}\n`);
   return ExitCode.ok;
+
+  /** Returns why nothing is listed of what was asked for. */
+  async function emptyText(): Promise<string> {
+    const risk = await log.findRisk();
+    if (risk) return `The history is skipped: ${sanitize(risk)}.`;
+    if (!log.folder) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
+    if (recorded.length === 0) return `The history has no runs yet (${sanitize(log.folder)}).`;
+    const name = `--workflow ${flags.workflow}; expected a UUID, URL or configured name`;
+    const asked = workflow && !isUuid(workflow) ? sanitize(name) : 'these flags';
+    return `No run in the history matches ${asked}.`;
+  }
+
+  /** Returns how to continue the latest batch that stopped, and which others did: wfr results has the command for each. */
+  async function continuingSteps(): Promise<NextStep[]> {
+    const stopped: ListedRun[] = [];
+    for (const batch of runs) {
+      const { id, rows, status, ended, results = '' } = batch;
+      const isStopped = status === 'STOPPED' || (ended && rows?.waiting);
+      // Without its results file, the command would trigger all runs again; a later batch may have replaced it.
+      const isLatest = recorded.find((other) => other.results === results)?.id === id;
+      if (isStopped && isLatest && (await statOf(results))) stopped.push(batch);
+    }
+    const [latest, ...others] = stopped;
+    if (!latest) return [];
+    // Another command has the default profile.
+    const command = continuation(latest, flags.profile ? undefined : current, context)?.();
+    const more = others.map(({ id }) => shorten(id)).join(', ');
+    return [
+      { text: `To continue ${shorten(latest.id)}${command ? '' : ', run its command again.'}`, command },
+      ...(more ? [{ text: `Also stopped: ${more}` }] : []),
+    ];
+  }
+
+  /**
+   * Returns the command that shows the first runs that may have ended since, if there are any: all at one service, the
+   * current one if it has some.
+   */
+  function statusCommand(): string | undefined {
+    const open = runs.filter((run) => !isBatch(run) && !hasEnded(run));
+    const service = (open.find(({ baseUrl }) => baseUrl === current) ?? open[0])?.baseUrl;
+    if (!service) return undefined;
+    const ids = open.filter(({ baseUrl }) => baseUrl === service).map(({ id }) => shorten(id));
+    const { profile } = flags;
+    const others = toArgs({ profile, baseUrl: service === current ? undefined : service });
+    return commandOfRuns('status', others, ids.slice(0, MAX_NAMED), context.platform);
+  }
+
+  function* formatData(): Generator<string | Uint8Array, void, void> {
+    const { jsonColors } = layout;
+    if (format === 'json') return yield* formatJson(Buffer.from(JSON.stringify(runs)), jsonColors);
+    for (const run of runs) {
+      if (format === 'jsonl') yield* compactJson(Buffer.from(JSON.stringify(run)), jsonColors);
+      // An escaped id would be another id, so it is left out; the other formats escape it.
+      else if (isSanitized(run.id)) yield `${run.id}\n`;
+    }
+  }
+
+  function formatRuns(): string {
+    if (runs.length === 0) return '';
+    // A secret that is cut could not be masked later.
+    const cell = (text: string) => sanitize(context.secrets.mask(text));
+    const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
+    // Most services take so many columns.
+    const room = layout.width - (hasServices ? 20 : 0);
+    const columns: Column<ListedRun>[] = [
+      { header: 'ID', text: (run) => (isUnknownRun(run) ? '-' : cell(shorten(run.id))) },
+      {
+        header: 'STATUS',
+        text: (run) => cell(statusOf(run)),
+        paint: ({ status }) => statusPaint(status, layout.style),
+      },
+      {
+        header: 'NAME',
+        text: (run) => cell(runName(run, room)),
+        isCutInMiddle: ({ label }) => label !== undefined,
+      },
+      {
+        header: 'SERVICE',
+        text: ({ baseUrl }) => (hasServices ? cell(baseUrl.replace(/^https?:\/\//, '')) : ''),
+        rank: 1,
+      },
+      {
+        header: 'DURATION',
+        // That of its last command is not that of a batch.
+        text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
+        rank: 2,
+      },
+      {
+        header: 'AGE',
+        text: ({ triggered }) => ageText(triggered, context.clock.now()) ?? '-',
+      },
+    ];
+    const { lines } = layOutTable(runs, columns, layout, {
+      text: (run) => cell(rowsText(run)),
+    });
+    return `${lines.join('\n')}\n`;
+  }
+
+  /** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
+  function rowsText(run: PastRun): string {
+    const { id, rows, ended, results } = run;
+    if (!rows) return '';
+    if (isUnknownRun(run)) return 'a run may have been created: check the service';
+    const counts = Object.entries(rows);
+    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const states = counts
+      .map(([word, count]) => `${formatCount(count)} ${word}${word === 'running' ? ' at its end' : ''}`)
+      .join(', ');
+    // The name of the default file is that of the table.
+    const file = !results || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
+    const known = ended ? states + file : results && `see wfr results ${shorten(id)}`;
+    return [pluralize(total, 'row'), known].filter(Boolean).join(': ');
+  }
 }
 
 /** Returns the records, those of batches with their status, the version of their workflow, and their path from this folder. */
@@ -126,140 +224,11 @@ function parseStatus(raw: string | undefined, known: readonly PastRun[]): string
   throw unknownName(`--status ${raw || '""'}: `, status, [...words]);
 }
 
-/** Returns why nothing is listed of what was asked for. */
-async function emptyText(log: ReturnType<typeof openHistory>, known: number, asked: string): Promise<string> {
-  const risk = await log.findRisk();
-  if (risk) return `The history is skipped: ${sanitize(risk)}.`;
-  if (!log.folder) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
-  return known === 0
-    ? `The history has no runs yet (${sanitize(log.folder)}).`
-    : `No run in the history matches ${sanitize(asked)}.`;
-}
-
-/** Returns how to continue the latest batch that stopped, and which others did: wfr results has the command for each. */
-async function continuingSteps(
-  runs: readonly ListedRun[],
-  recorded: readonly PastRun[],
-  shorten: (id: string) => string,
-  commandOf: (batch: PastRun) => string | undefined,
-): Promise<NextStep[]> {
-  const stopped: ListedRun[] = [];
-  for (const batch of runs) {
-    const { id, rows, status, ended, results = '' } = batch;
-    const isStopped = status === 'STOPPED' || (ended && rows?.waiting);
-    // Without its results file, the command would trigger all runs again; a later batch may have replaced it.
-    const isLatest = recorded.find((other) => other.results === results)?.id === id;
-    if (isStopped && isLatest && (await statOf(results))) stopped.push(batch);
-  }
-  const [latest, ...others] = stopped;
-  if (!latest) return [];
-  const command = commandOf(latest);
-  const more = others.map(({ id }) => shorten(id)).join(', ');
-  return [
-    { text: `To continue ${shorten(latest.id)}${command ? '' : ', run its command again.'}`, command },
-    ...(more ? [{ text: `Also stopped: ${more}` }] : []),
-  ];
-}
-
-function* formatData(
-  runs: readonly ListedRun[],
-  format: Exclude<OutputFormat, 'text'>,
-  { jsonColors }: Layout,
-): Generator<string | Uint8Array, void, void> {
-  if (format === 'json') return yield* formatJson(Buffer.from(JSON.stringify(runs)), jsonColors);
-  for (const run of runs) {
-    if (format === 'jsonl') yield* compactJson(Buffer.from(JSON.stringify(run)), jsonColors);
-    // An escaped id would be another id, so it is left out; the other formats escape it.
-    else if (isSanitized(run.id)) yield `${run.id}\n`;
-  }
-}
-
 /** Runs that a command names at most. */
 const MAX_NAMED = 10;
 
-/**
- * Returns the command that shows the first runs that may have ended since, if there are any: all at one service, the one with
- * the base URL `here` if it has some.
- */
-function statusCommand(
-  runs: readonly ListedRun[],
-  shorten: (id: string) => string,
-  profile: string | undefined,
-  here: string | undefined,
-  platform: Context['platform'],
-): string | undefined {
-  const open = runs.filter((run) => !isBatch(run) && !hasEnded(run));
-  const service = (open.find(({ baseUrl }) => baseUrl === here) ?? open[0])?.baseUrl;
-  if (!service) return undefined;
-  const ids = open.filter(({ baseUrl }) => baseUrl === service).map(({ id }) => shorten(id));
-  const flags = toArgs({ profile, baseUrl: service === here ? undefined : service });
-  return commandOfRuns('status', flags, ids.slice(0, MAX_NAMED), platform);
-}
-
-function formatRuns(
-  runs: readonly ListedRun[],
-  shorten: (id: string) => string,
-  layout: Layout,
-  { clock, secrets }: Pick<Context, 'clock' | 'secrets'>,
-): string {
-  if (runs.length === 0) return '';
-  // A secret that is cut could not be masked later.
-  const cell = (text: string) => sanitize(secrets.mask(text));
-  const hasServices = new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1;
-  // Most services take so many columns.
-  const room = layout.width - (hasServices ? 20 : 0);
-  const columns: Column<ListedRun>[] = [
-    { header: 'ID', text: (run) => (isUnknownRun(run) ? '-' : cell(shorten(run.id))) },
-    {
-      header: 'STATUS',
-      text: (run) => cell(statusOf(run)),
-      paint: ({ status }) => statusPaint(status, layout.style),
-    },
-    {
-      header: 'NAME',
-      text: (run) => cell(runName(run, room)),
-      isCutInMiddle: ({ label }) => label !== undefined,
-    },
-    {
-      header: 'SERVICE',
-      text: ({ baseUrl }) => (hasServices ? cell(baseUrl.replace(/^https?:\/\//, '')) : ''),
-      rank: 1,
-    },
-    {
-      header: 'DURATION',
-      // That of its last command is not that of a batch.
-      text: (run) => (run.isContinued ? '' : (durationText(run) ?? '')),
-      rank: 2,
-    },
-    {
-      header: 'AGE',
-      text: ({ triggered }) => ageText(triggered, clock.now()) ?? '-',
-    },
-  ];
-  const { lines } = layOutTable(runs, columns, layout, {
-    text: (run) => cell(rowsText(run, shorten)),
-  });
-  return `${lines.join('\n')}\n`;
-}
-
 /** Returns whether a record is that of a single run of which it is unknown whether it exists. */
 const isUnknownRun = (run: PastRun) => isBatch(run) && !run.owner;
-
-/** Returns how many rows of a batch are in each state, or until its command has ended what counts them. */
-function rowsText(run: PastRun, shorten: (id: string) => string): string {
-  const { id, rows, ended, results } = run;
-  if (!rows) return '';
-  if (isUnknownRun(run)) return 'a run may have been created: check the service';
-  const counts = Object.entries(rows);
-  const total = counts.reduce((sum, [, count]) => sum + count, 0);
-  const states = counts
-    .map(([word, count]) => `${formatCount(count)} ${word}${word === 'running' ? ' at its end' : ''}`)
-    .join(', ');
-  // The name of the default file is that of the table.
-  const file = !results || results.endsWith('.results.jsonl') ? '' : ` (${basename(results)})`;
-  const known = ended ? states + file : results && `see wfr results ${shorten(id)}`;
-  return [pluralize(total, 'row'), known].filter(Boolean).join(': ');
-}
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
 
