@@ -13,7 +13,6 @@ import {
   findSources,
   loadConfig,
   locateConfig,
-  type Profile,
   readConfigBytes,
 } from '../../config/profile.js';
 import {
@@ -94,8 +93,7 @@ function stateOf(path: string): string {
 }
 
 async function show(path: string, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const sources = await findSources(flags, context);
-  const settings = [...resolveEffectiveSettings(sources), ...(await connectionSettings(sources))];
+  const settings = await resolveEffectiveSettings(await findSources(flags, context));
   const file = setting('configFile', path, stateOf(path));
   const profiles = Object.keys((await loadConfig(context))?.content.profiles ?? {});
   const names = profiles.length > 0 ? `profiles ${profiles.join(', ')}` : stateOf(path);
@@ -240,60 +238,101 @@ function setting(name: string, value: string | undefined, source = ''): Effectiv
   return { name, values: value === undefined ? [] : [{ value, source }] };
 }
 
-/** Resolves the effective settings, in the order of the table. */
-function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
-  const { profile } = sources;
+/** Resolves the effective settings in the order of the table, then what a profile does not have. */
+async function resolveEffectiveSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
+  const { flags, profile, context } = sources;
+  const isUsable = hasUsableBaseUrl(sources);
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
-    if (name === 'tokenFile') return [tokenSetting(sources)];
-    if (name === 'workflows') return profile ? workflowSettings(profile) : [];
-    return name === 'tokenCommand' ? [] : [plainSetting(name, sources)];
+    if (name === 'tokenFile') return [tokenSetting()];
+    if (name === 'workflows') return workflowSettings();
+    return name === 'tokenCommand' ? [] : [plainSetting(name)];
   });
-  return [setting('profile', profile?.name, profile?.chosenBy.name), ...settings];
-}
+  const chosen = setting('profile', profile?.name, profile?.chosenBy.name);
+  return [chosen, ...settings, ...(await connectionSettings())];
 
-/** The proxy, the names of the headers, and the folder of the history: a profile does not have all of them. */
-async function connectionSettings(sources: ServiceSources): Promise<EffectiveSetting[]> {
-  const { flags, context } = sources;
-  const { env } = context;
-  const folder = openHistory(context).folder ?? 'off';
-  const isInState = folder === join(env.XDG_STATE_HOME ?? '', 'wfr');
-  const variable = env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : isInState ? 'XDG_STATE_HOME' : 'default';
-  const history = setting('history', folder, variable);
-  try {
-    const { proxy, headers } = await resolveServiceSettings(sources);
-    const used = [
-      flags.header && '--header',
-      resolveSetting('headerFile', sources) && 'headerFile',
-      headers.traceparent && 'TRACEPARENT',
-    ].filter(Boolean);
-    return [
-      setting('proxy', proxy?.url, proxy?.variable),
-      setting('headers', Object.keys(headers).join(', ') || undefined, used.join(', ')),
-      history,
-    ];
-  } catch (error) {
-    throwUnless(error, UsageError);
-    // A base URL that is missing or cannot be used is red in its own line.
-    const whyUnset = hasUsableBaseUrl(sources) ? error.problems[0] : undefined;
-    return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
+  function plainSetting(name: SettingName): EffectiveSetting {
+    const values = settingValues(name, sources).map((raw) => {
+      const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
+      const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
+      return { value, source: raw.source.name };
+    });
+    const isUnused = values.length === 0 && profile?.settings[name] !== undefined;
+    return {
+      name,
+      values,
+      isProblem: name === 'baseUrl' && !isUsable,
+      whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
+    };
   }
-}
 
-function plainSetting(name: SettingName, sources: ServiceSources): EffectiveSetting {
-  const values = settingValues(name, sources).map((raw) => {
-    const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
-    const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
-    return { value, source: raw.source.name };
-  });
-  const { profile } = sources;
-  const isUnused = values.length === 0 && profile?.settings[name] !== undefined;
-  return {
-    name,
-    values,
-    isProblem: name === 'baseUrl' && !hasUsableBaseUrl(sources),
-    whyUnset: isUnused ? `that of profile ${profile.name} is for its own base URL` : undefined,
-  };
+  /** One setting for all sources of a token. */
+  function tokenSetting(): EffectiveSetting {
+    const { locations, withheld } = findTokenLocations(sources);
+    const [location] = locations;
+    const whyUnset = withheld ?? (flags.token === false ? '--no-token' : undefined);
+    const values = locations.map((one) => ({
+      value: describeLocation(one),
+      source: one.source.name,
+    }));
+    const isProblem = location ? isAbsent(location) : needsToken(sources);
+    return { name: 'token', values, whyUnset, isProblem };
+  }
+
+  /** Returns whether the file of a token does not exist. */
+  function isAbsent(location: TokenLocation): boolean {
+    if (location.kind !== 'file' || location.path === '-') return false;
+    return !existsSync(resolvePath(location.path, context));
+  }
+
+  /** Returns where the token is, never the token. */
+  function describeLocation(location: TokenLocation): string {
+    if (location.kind === 'variable') return '(hidden)';
+    if (location.kind === 'command')
+      return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
+    const place = location.path === '-' ? 'standard input' : location.path;
+    return `(hidden, in ${place}${isAbsent(location) ? ', which does not exist' : ''})`;
+  }
+
+  function workflowSettings(): EffectiveSetting[] {
+    const sourceOf = (...place: string[]) => profile?.sourceOf('workflows', ...place).name;
+    return namedWorkflows(profile).flatMap(({ name, id, parameters }) => [
+      { ...setting(`workflows.${name}`, id, sourceOf(name)), label: name },
+      ...[...(parameters?.values() ?? [])].map((parameter) => {
+        const key = parameter.name + (parameter.isOptional ? '?' : '');
+        const full = `workflows.${name}.parameters.${parameter.name}`;
+        const source = sourceOf(name, 'parameters', key);
+        return { ...setting(full, describeParameter(parameter), source), label: `  ${parameter.name}` };
+      }),
+    ]);
+  }
+
+  /** The proxy, the names of the headers, and the folder of the history: a profile does not have all of them. */
+  async function connectionSettings(): Promise<EffectiveSetting[]> {
+    const { env } = context;
+    const folder = openHistory(context).folder ?? 'off';
+    const isInState = folder === join(env.XDG_STATE_HOME ?? '', 'wfr');
+    const variable = env.WFR_HISTORY === '0' ? 'WFR_HISTORY' : isInState ? 'XDG_STATE_HOME' : 'default';
+    const history = setting('history', folder, variable);
+    try {
+      const { proxy, headers } = await resolveServiceSettings(sources);
+      const used = [
+        flags.header && '--header',
+        resolveSetting('headerFile', sources) && 'headerFile',
+        headers.traceparent && 'TRACEPARENT',
+      ].filter(Boolean);
+      return [
+        setting('proxy', proxy?.url, proxy?.variable),
+        setting('headers', Object.keys(headers).join(', ') || undefined, used.join(', ')),
+        history,
+      ];
+    } catch (error) {
+      throwUnless(error, UsageError);
+      // A base URL that is missing or cannot be used is red in its own line.
+      const whyUnset = isUsable ? error.problems[0] : undefined;
+      return [...['proxy', 'headers'].map((name) => ({ name, values: [], whyUnset })), history];
+    }
+  }
 }
 
 function hasUsableBaseUrl(sources: ServiceSources): boolean {
@@ -302,46 +341,4 @@ function hasUsableBaseUrl(sources: ServiceSources): boolean {
   } catch {
     return false;
   }
-}
-
-function workflowSettings(profile: Profile): EffectiveSetting[] {
-  const sourceOf = (...place: string[]) => profile.sourceOf('workflows', ...place).name;
-  return namedWorkflows(profile).flatMap(({ name, id, parameters }) => [
-    { ...setting(`workflows.${name}`, id, sourceOf(name)), label: name },
-    ...[...(parameters?.values() ?? [])].map((parameter) => {
-      const key = parameter.name + (parameter.isOptional ? '?' : '');
-      const full = `workflows.${name}.parameters.${parameter.name}`;
-      const source = sourceOf(name, 'parameters', key);
-      return { ...setting(full, describeParameter(parameter), source), label: `  ${parameter.name}` };
-    }),
-  ]);
-}
-
-/** One setting for all sources of a token. */
-function tokenSetting(sources: ServiceSources): EffectiveSetting {
-  const { flags, context } = sources;
-  const { locations, withheld } = findTokenLocations(sources);
-  const [location] = locations;
-  const whyUnset = withheld ?? (flags.token === false ? '--no-token' : undefined);
-  const values = locations.map((one) => ({
-    value: describeLocation(one, context),
-    source: one.source.name,
-  }));
-  const isProblem = location ? isAbsent(location, context) : needsToken(sources);
-  return { name: 'token', values, whyUnset, isProblem };
-}
-
-/** Returns whether the file of a token does not exist. */
-function isAbsent(location: TokenLocation, context: Context): boolean {
-  if (location.kind !== 'file' || location.path === '-') return false;
-  return !existsSync(resolvePath(location.path, context));
-}
-
-/** Returns where the token is, never the token. */
-function describeLocation(location: TokenLocation, context: Context): string {
-  if (location.kind === 'variable') return '(hidden)';
-  if (location.kind === 'command')
-    return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
-  const place = location.path === '-' ? 'standard input' : location.path;
-  return `(hidden, in ${place}${isAbsent(location, context) ? ', which does not exist' : ''})`;
 }
