@@ -26,7 +26,7 @@ export const PAGE_OUTCOMES = [...WORDS].map(([label, tone]) => ({
   tone: label === 'invalid' ? label : tone,
 }));
 
-export type PageOutcome = (typeof PAGE_OUTCOMES)[number];
+type PageOutcome = (typeof PAGE_OUTCOMES)[number];
 
 /** A run as the page shows it: all texts are sanitized, and empty if unknown. */
 export type Entry = ReturnType<typeof toEntry>;

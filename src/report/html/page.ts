@@ -10,44 +10,126 @@ import { sanitize } from '../../text/sanitize.js';
 import { isUuid } from '../../text/url.js';
 import { Markup, markup } from '../markup.js';
 import script from './client.js?raw';
-import {
-  type Common,
-  type Entry,
-  PAGE_OUTCOMES,
-  type PageOutcome,
-  serializeEntries,
-  toEntry,
-} from './entries.js';
+import { type Common, type Entry, PAGE_OUTCOMES, serializeEntries, toEntry } from './entries.js';
 import style from './style.css?raw';
 
 /** Yields the page in chunks. */
 export function* renderPage(result: CommandResult): Generator<string, void, void> {
-  const { runs } = result;
+  const { runs, startedAt, durationMs } = result;
   const table = commonTable(runs.map(({ label = '' }) => label));
   const entries = runs.map((run, index) => toEntry(run, index, table));
+  const [first] = entries;
+  /** Whether they are those of a batch. */
+  const isBatch = entries.every(({ label }) => label !== '');
   const counts = countWords(
     entries.map(({ outcome }) => [outcome, 1]),
     PAGE_OUTCOMES,
   );
-  const common = { ...commonText('workflow', entries), ...commonText('version', entries) };
+  const common = { ...commonText('workflow'), ...commonText('version') };
   const failures = createReasonGroups<Entry>(MAX_LINKS);
   const groupIds = entries.map((entry) => {
     const { succeeded, outcome, step, message } = entry;
     return succeeded ? undefined : failures.add({ outcome: outcome.label, step, message }, entry).id;
   });
-  const headline = `${sanitize(table)} ${formatHeadline(entries)}`.trim();
-  const [first] = entries;
+  const headline = `${sanitize(table)} ${formatHeadline()}`.trim();
   yield markup`${renderHead(headline)}<body class="static${entries.length === 1 ? ` single ${first?.outcome.tone}` : ''}">
 <main>
-${renderHeader(headline, first?.name, common, result)}${entries.length > 1 ? renderFigures(entries, counts) : ''}${renderFailures(failures.bySize())}${renderRuns(entries, counts, common)}</main>
+${renderHeader()}${entries.length > 1 ? renderFigures() : ''}${renderFailures(failures.bySize())}${renderRuns()}</main>
 <script type="application/json" id="data">`.text;
   yield* serializeEntries(entries, common, groupIds, table);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
-}
 
-function commonText(member: keyof Common, entries: readonly Entry[]): Common {
-  const [only, another] = new Set(entries.map((entry) => entry[member]).filter(Boolean));
-  return only && another === undefined && entries.length > 1 ? { [member]: only } : {};
+  function commonText(member: keyof Common): Common {
+    const [only, another] = new Set(entries.map((entry) => entry[member]).filter(Boolean));
+    return only && another === undefined && entries.length > 1 ? { [member]: only } : {};
+  }
+
+  /** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
+  function formatHeadline(): string {
+    const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
+    if (first && entries.length === 1) {
+      const { label, name, version, workflow, id, outcome } = first;
+      const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
+      return `${label || name || version || fallback}: ${outcome.label}`;
+    }
+    return `${formatCount(finished)} of ${pluralize(entries.length, isBatch ? 'row' : 'run')} finished`;
+  }
+
+  function renderHeader(): Markup {
+    const facts = Object.entries(common)
+      .map(([member, text]) => `${member} ${(member === 'workflow' && first?.name) || shortId(text)}, `)
+      .join('');
+    return markup`<header>
+<h1>${headline}</h1>
+<p class="note">Began <time datetime="${formatIso(startedAt)}">${formatUtc(startedAt)}</time>, last change ${formatElapsed(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
+</header>
+`;
+  }
+
+  /** Renders the counts of the outcomes, and how long the runs took that ended. */
+  function renderFigures(): Markup {
+    const durations = entries.flatMap(({ duration }) => duration ?? []).sort((a, b) => a - b);
+    /** Returns the smallest duration that at least this share of them does not exceed (nearest rank). */
+    const percentile = (share: number) => durations[Math.ceil(share * durations.length) - 1] ?? 0;
+    const outcomes = counts.map(([outcome, count]) =>
+      renderFigure(
+        markup`<a class="outcome ${outcome.tone}" href="#outcome-${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</a>`,
+        formatCount(count),
+      ),
+    );
+    const shares = { 'Median duration': 0.5, '95th percentile': 0.95, Longest: 1 };
+    const times = Object.entries(shares).map(([name, share]) =>
+      renderFigure(name, formatElapsed(percentile(share))),
+    );
+    return markup`<section aria-label="Figures">
+${renderShares()}
+<dl class="figures">${outcomes}</dl>
+${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n`}</section>`;
+  }
+
+  /** Renders one bar, divided in proportion to the outcomes. */
+  function renderShares(): Markup {
+    let left = 0;
+    const parts = counts.map(([{ tone }, count]) => {
+      const width = (count / entries.length) * 100;
+      left += width;
+      // Narrower would be invisible.
+      const shown = Math.max(0.2, width - 0.1);
+      return markup`<rect class="${tone}" x="${formatPercentage(left - width)}" width="${formatPercentage(shown)}" height="8"/>`;
+    });
+    return markup`<svg class="shares" aria-hidden="true" height="8">${parts}</svg>`;
+  }
+
+  /** Renders the table, which the script fills: thousands of rows would make the page slow to open. */
+  function renderRuns(): Markup {
+    const columns = COLUMNS.filter(
+      ([, , member]) =>
+        !(member in common) &&
+        !(isBatch && member === 'id') &&
+        entries.some((entry) => (entry[member] ?? '') !== ''),
+    );
+    // The label of a row has its number.
+    const head = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
+    return markup`
+<section id="runs" class="runs ${isBatch ? 'labelled' : ''}" aria-labelledby="all">
+<h2 id="all">${entries.length === 1 ? 'Details' : isBatch ? 'All rows' : 'All runs'}</h2>
+<noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
+<form class="filters" role="search">
+<label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
+<label>Outcome <select name="outcome"><option value="">all</option>${counts.map(
+      ([outcome]) => markup`<option value="${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</option>`,
+    )}</select></label>
+<a class="chosen" href="#runs" title="Show all runs"></a>
+<output></output>
+</form>
+<table><thead><tr>${[head, ...columns].map(
+      ([name, kind, member]) =>
+        markup`<th scope="col" class="${kind}" data-member="${member}"><button>${name}</button></th>`,
+    )}</tr></thead><tbody></tbody></table>
+<button class="more"></button>
+</section>
+`;
+  }
 }
 
 /** The policy forbids all loading and any other style or script, should text from the service ever escape its context. */
@@ -87,112 +169,11 @@ const COLUMNS: readonly (readonly [name: string, kind: string, member: keyof Ent
   ['Message', 'message', 'message'],
 ];
 
-/** Renders the table, which the script fills: thousands of rows would make the page slow to open. */
-function renderRuns(entries: readonly Entry[], counts: readonly Count[], common: Common): Markup {
-  const isBatch = areRows(entries);
-  const columns = COLUMNS.filter(
-    ([, , member]) =>
-      !(member in common) &&
-      !(isBatch && member === 'id') &&
-      entries.some((entry) => (entry[member] ?? '') !== ''),
-  );
-  // The label of a row has its number.
-  const first = isBatch ? (['Row', 'id', 'number'] as const) : (['#', 'number', 'number'] as const);
-  return markup`
-<section id="runs" class="runs ${isBatch ? 'labelled' : ''}" aria-labelledby="all">
-<h2 id="all">${entries.length === 1 ? 'Details' : isBatch ? 'All rows' : 'All runs'}</h2>
-<noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
-<form class="filters" role="search">
-<label>Find <input type="search" name="text" size="32" autocomplete="off" spellcheck="false"></label>
-<label>Outcome <select name="outcome"><option value="">all</option>${counts.map(
-    ([outcome]) => markup`<option value="${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</option>`,
-  )}</select></label>
-<a class="chosen" href="#runs" title="Show all runs"></a>
-<output></output>
-</form>
-<table><thead><tr>${[first, ...columns].map(
-    ([name, kind, member]) =>
-      markup`<th scope="col" class="${kind}" data-member="${member}"><button>${name}</button></th>`,
-  )}</tr></thead><tbody></tbody></table>
-<button class="more"></button>
-</section>
-`;
-}
-
 /** The details of each run have whole ids. */
 const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 
-type Count = readonly [outcome: PageOutcome, runs: number];
-
-function renderHeader(
-  headline: string,
-  workflowName: string | undefined,
-  common: Common,
-  { startedAt, durationMs }: CommandResult,
-): Markup {
-  const facts = Object.entries(common)
-    .map(([member, text]) => `${member} ${(member === 'workflow' && workflowName) || shortId(text)}, `)
-    .join('');
-  return markup`<header>
-<h1>${headline}</h1>
-<p class="note">Began <time datetime="${formatIso(startedAt)}">${formatUtc(startedAt)}</time>, last change ${formatElapsed(durationMs)} later; ${facts}written by wfr ${VERSION}</p>
-</header>
-`;
-}
-
-/** Renders the counts of the outcomes, and how long the runs took that ended. */
-function renderFigures(entries: readonly Entry[], counts: readonly Count[]): Markup {
-  const durations = entries.flatMap(({ duration }) => duration ?? []).sort((a, b) => a - b);
-  /** Returns the smallest duration that at least this share of them does not exceed (nearest rank). */
-  const percentile = (share: number) => durations[Math.ceil(share * durations.length) - 1] ?? 0;
-  const outcomes = counts.map(([outcome, runs]) =>
-    renderFigure(
-      markup`<a class="outcome ${outcome.tone}" href="#outcome-${PAGE_OUTCOMES.indexOf(outcome)}">${outcome.label}</a>`,
-      formatCount(runs),
-    ),
-  );
-  const shares = { 'Median duration': 0.5, '95th percentile': 0.95, Longest: 1 };
-  const times = Object.entries(shares).map(([name, share]) =>
-    renderFigure(name, formatElapsed(percentile(share))),
-  );
-  return markup`<section aria-label="Figures">
-${renderShares(counts, entries.length)}
-<dl class="figures">${outcomes}</dl>
-${durations.length < 2 ? '' : markup`<dl class="figures">${times}</dl>\n`}</section>`;
-}
-
 function renderFigure(name: string | Markup, value: string): Markup {
   return markup`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-}
-
-/** Returns whether the entries are those of a batch. */
-function areRows(entries: readonly Entry[]): boolean {
-  return entries.every(({ label }) => label !== '');
-}
-
-/** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
-function formatHeadline(entries: readonly Entry[]): string {
-  const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
-  const [only, another] = entries;
-  if (only && !another) {
-    const { label, name, version, workflow, id, outcome } = only;
-    const fallback = workflow ? `workflow ${shortId(workflow)}` : `run ${shortId(id)}`;
-    return `${label || name || version || fallback}: ${outcome.label}`;
-  }
-  return `${formatCount(finished)} of ${pluralize(entries.length, areRows(entries) ? 'row' : 'run')} finished`;
-}
-
-/** Renders one bar, divided in proportion to the outcomes. */
-function renderShares(counts: readonly Count[], all: number): Markup {
-  let left = 0;
-  const parts = counts.map(([{ tone }, runs]) => {
-    const width = (runs / all) * 100;
-    left += width;
-    // Narrower would be invisible.
-    const shown = Math.max(0.2, width - 0.1);
-    return markup`<rect class="${tone}" x="${formatPercentage(left - width)}" width="${formatPercentage(shown)}" height="8"/>`;
-  });
-  return markup`<svg class="shares" aria-hidden="true" height="8">${parts}</svg>`;
 }
 
 /** Formats a length in an SVG that is as wide as the page. */
