@@ -12,7 +12,6 @@ import { readHiddenLine } from '../platform/hidden-line.js';
 import { assertOwn, checkWriters, formatMode } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import type { Credentials } from '../service/service.js';
-import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import type { Source } from './profile.js';
@@ -80,7 +79,7 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
   } = findTokenLocations(sources);
   const warnings = withheld === undefined ? [] : [withheld];
   if (!location) {
-    const missing = needsToken(sources) ? missingToken(sources, withheld) : undefined;
+    const missing = needsToken(sources) ? missingToken() : undefined;
     const token = async () => {
       if (missing) throw missing;
       return undefined;
@@ -92,17 +91,91 @@ export async function loadCredentials(sources: ServiceSources): Promise<LoadedCr
     warnings.push(`${ignored.source.name} is ignored: --profile ${profile?.name} has its own token`);
   const name = formatTokenSource(location);
   if (location.kind === 'command') {
-    maskArguments(location.command, context.secrets);
-    return renewable(name, (signal) => runTokenCommand(location, name, context, signal), warnings);
+    maskArguments(location.command);
+    return renewable(name, (signal) => runTokenCommand(location, signal), warnings);
   }
   const read = async () => {
-    const text = location.kind === 'file' ? await readTokenFile(location, context, warnings) : location.token;
-    return checkToken(text, name, context.secrets);
+    const text = location.kind === 'file' ? await readTokenFile(location) : location.token;
+    return checkToken(text, name);
   };
   const token = await read();
   // Standard input can be read only once.
   const isStdin = location.kind === 'file' && location.path === '-';
   return renewable(name, isStdin ? async () => token : read, warnings, token);
+
+  function missingToken(): WfrError {
+    const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
+      context.env[name] === '' ? `${name} (empty)` : name,
+    );
+    const lookedFor = ['--token-file', ...variables];
+    if (profile) lookedFor.push(`profile ${profile.name}`);
+    const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
+    if (withheld !== undefined) summary.push(withheld);
+    return new WfrError('no-token', summary, {
+      hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
+      createdNothing: true,
+    });
+  }
+
+  async function readTokenFile({ path, source }: TokenLocation & { kind: 'file' }): Promise<string> {
+    if (path === '-' && context.stdin.isTTY) return readHiddenLine('Access token', context);
+    const label = settingLabel('tokenFile', source);
+    const name = `${label} ${path}`;
+    const { uid } = context;
+    // A link may lead to another file than when it was checked first.
+    const checkOwner = (stats: Stats) => {
+      warnings.push(...checkWriters(name, stats, uid));
+      const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
+      if (stats.isFile()) assertOwn(name, stats, uid, harm);
+    };
+    const reading = readBytes(path, { checkOwner }, context);
+    const bytes = await reading.catch(rewordInputError(`${label} `));
+    // Without a byte order mark.
+    return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
+  }
+
+  /** Masks the arguments of a token command, but not flags: they are words of ordinary messages. */
+  function maskArguments([, ...args]: readonly string[]): void {
+    for (const arg of args) {
+      const flag = /^--[a-z-]+(?:=(.*))?$/s.exec(arg);
+      context.secrets.addPossible(flag === null ? arg : flag[1]);
+    }
+  }
+
+  /** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
+  async function runTokenCommand(
+    { command: words, folder: cwd }: TokenLocation & { kind: 'command' },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const [program = '', ...args] = words;
+    const command = formatTokenCommand(words, context);
+    const failure = (problem: string, stderr?: string) =>
+      new UsageError(`the token command ${command} ${problem} (${name})`, undefined, [], stderr);
+    const running = context.exec(program, args, { cwd, signal });
+    const result = await running.catch((error) => {
+      signal.throwIfAborted();
+      throw failure(`cannot be started: ${describeSystemError(error)}`);
+    });
+    // A command may report an error there and still exit with 0.
+    const stderr = summarizeStderr(result);
+    if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), stderr);
+    const [token = ''] = result.stdout.split(/\r?\n/, 1);
+    return checkToken(token, `the first line of output of ${command} (${name})`, stderr);
+  }
+
+  /**
+   * Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError with the
+   * `stderr` of a command.
+   */
+  function checkToken(token: string, source: string, stderr?: string): string {
+    context.secrets.add(token, '(the token)');
+    if (/^[\x21-\x7e]+$/.test(token)) return token;
+    const problem =
+      token === ''
+        ? 'is empty; expected the access token'
+        : 'does not contain a valid access token: found a space, a line break or a non-ASCII character';
+    throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
+  }
 }
 
 /** Returns whether the service requires a token: one on this machine does not. */
@@ -160,41 +233,6 @@ function renewable(
   };
 }
 
-function missingToken({ profile, context }: ServiceSources, withheld: string | undefined): WfrError {
-  const variables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
-    context.env[name] === '' ? `${name} (empty)` : name,
-  );
-  const lookedFor = ['--token-file', ...variables];
-  if (profile) lookedFor.push(`profile ${profile.name}`);
-  const summary = [`no access token: looked for ${lookedFor.join(', ')}`];
-  if (withheld !== undefined) summary.push(withheld);
-  return new WfrError('no-token', summary, {
-    hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
-    createdNothing: true,
-  });
-}
-
-async function readTokenFile(
-  location: TokenLocation & { kind: 'file' },
-  context: Context,
-  warnings: string[],
-): Promise<string> {
-  if (location.path === '-' && context.stdin.isTTY) return readHiddenLine('Access token', context);
-  const label = settingLabel('tokenFile', location.source);
-  const name = `${label} ${location.path}`;
-  const { uid } = context;
-  // A link may lead to another file than when it was checked first.
-  const checkOwner = (stats: Stats) => {
-    warnings.push(...checkWriters(name, stats, uid));
-    const harm = ` (${formatMode(stats)}), to whose account the inputs would go`;
-    if (stats.isFile()) assertOwn(name, stats, uid, harm);
-  };
-  const reading = readBytes(location.path, { checkOwner }, context);
-  const bytes = await reading.catch(rewordInputError(`${label} `));
-  // Without a byte order mark.
-  return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
-}
-
 /** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
 function formatTokenSource(location: TokenLocation): string {
   const { kind, source } = location;
@@ -208,54 +246,6 @@ export function formatTokenCommand(
   { platform }: Context,
 ): string {
   return shellCommand([program], platform) + (args.length > 0 ? ' …' : '');
-}
-
-/** Masks the arguments of a token command, but not flags: they are words of ordinary messages. */
-function maskArguments([, ...args]: readonly string[], secrets: SecretMask): void {
-  for (const arg of args) {
-    const flag = /^--[a-z-]+(?:=(.*))?$/s.exec(arg);
-    secrets.addPossible(flag === null ? arg : flag[1]);
-  }
-}
-
-/**
- * Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError with the
- * `stderr` of a command.
- */
-function checkToken(token: string, source: string, secrets: SecretMask, stderr?: string): string {
-  secrets.add(token, '(the token)');
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
-  const problem =
-    token === ''
-      ? 'is empty; expected the access token'
-      : 'does not contain a valid access token: found a space, a line break or a non-ASCII character';
-  throw new UsageError(`${source} ${problem}`, undefined, [], stderr);
-}
-
-/**
- * Returns the first line that the command prints; `source` is where the command is set. Throws UsageError with its stderr,
- * or the signal's reason.
- */
-async function runTokenCommand(
-  { command: words, folder: cwd }: TokenLocation & { kind: 'command' },
-  source: string,
-  context: Context,
-  signal: AbortSignal,
-): Promise<string> {
-  const [program = '', ...args] = words;
-  const command = formatTokenCommand(words, context);
-  const failure = (problem: string, stderr?: string) =>
-    new UsageError(`the token command ${command} ${problem} (${source})`, undefined, [], stderr);
-  const running = context.exec(program, args, { cwd, signal });
-  const result = await running.catch((error) => {
-    signal.throwIfAborted();
-    throw failure(`cannot be started: ${describeSystemError(error)}`);
-  });
-  // A command may report an error there and still exit with 0.
-  const stderr = summarizeStderr(result);
-  if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), stderr);
-  const [token = ''] = result.stdout.split(/\r?\n/, 1);
-  return checkToken(token, `the first line of output of ${command} (${source})`, context.secrets, stderr);
 }
 
 function describeExit(exitStatus: ExecResult['exitStatus']): string {
