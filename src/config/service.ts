@@ -2,9 +2,9 @@
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { readSystemCertificates } from '../platform/system-certificates.js';
-import type { ProxyServer, TlsSettings } from '../service/connect.js';
+import type { TlsSettings } from '../service/connect.js';
 import { toArgs } from '../text/shell-quote.js';
-import { baseUrlProblem, isLoopback, parseUrl, portOf, redactUrl, stripBrackets } from '../text/url.js';
+import { baseUrlProblem, isLoopback, portOf, redactUrl, stripBrackets } from '../text/url.js';
 import { readHeaders, traceContext } from './headers.js';
 import {
   isOn,
@@ -24,7 +24,13 @@ export async function resolveServiceSettings(sources: ServiceSources) {
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: () => readHeaders(sources),
-    tls: () => readTlsSettings(sources),
+    tls: async (): Promise<TlsSettings> => {
+      const hasFiles = resolveSetting('caFile', sources) ?? resolveSetting('certFile', sources);
+      return {
+        ...(hasFiles && (await (await import('./tls.js')).readTlsFiles(sources))),
+        readSystemCertificates: () => readSystemCertificates(context),
+      };
+    },
   });
   const warnings = [...findWarnings(connection.baseUrl, context), ...(profile?.warnings ?? [])];
   const { platform } = context;
@@ -46,15 +52,6 @@ export async function resolveServiceSettings(sources: ServiceSources) {
 }
 
 export type ServiceSettings = Awaited<ReturnType<typeof resolveServiceSettings>>;
-
-/** Throws UsageError where a file cannot be used. */
-async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
-  const hasFiles = resolveSetting('caFile', sources) ?? resolveSetting('certFile', sources);
-  return {
-    ...(hasFiles && (await (await import('./tls.js')).readTlsFiles(sources))),
-    readSystemCertificates: () => readSystemCertificates(sources.context),
-  };
-}
 
 /** Returns the base URL. Throws UsageError if it is missing or cannot be used, which never shows user info. */
 export function resolveBaseUrl(sources: ServiceSources): URL {
@@ -90,9 +87,9 @@ function findResumeFlags(flags: ServiceFlags): string[] {
 }
 
 /**
- * Returns the proxy for `url`, and the variable that names it; undefined for a direct connection, as always to loopback. An
- * empty variable counts as unset. Throws UsageError that names an invalid variable, but not its value, which may contain a
- * password.
+ * Returns the proxy for `url`, its URL for people, without user info, and the variable that names it; undefined for a direct
+ * connection, as always to loopback. An empty variable counts as unset. Throws UsageError that names an invalid variable, but
+ * not its value, which may contain a password.
  */
 function findProxy(url: URL, env: Context['env']) {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
@@ -100,20 +97,15 @@ function findProxy(url: URL, env: Context['env']) {
   const value = env[variable];
   if (!value || isLoopback(url.hostname) || isExempt(url, env.no_proxy || env.NO_PROXY || ''))
     return undefined;
-  return { ...parseProxy(variable, value), variable };
-}
-
-/** Returns the proxy, and its URL without user info, for people. */
-function parseProxy(variable: string, value: string): ProxyServer & { url: string } {
-  const url = parseUrl(value.includes('://') ? value : `http://${value}`);
   try {
-    if (!url?.hostname || !/^https?:$/.test(url.protocol)) throw new Error();
-    const { protocol, hostname, username, password } = url;
+    const proxy = new URL(value.includes('://') ? value : `http://${value}`);
+    const { protocol, hostname, username, password } = proxy;
+    if (!hostname || !/^https?:$/.test(protocol)) throw new Error();
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     const authorization = pair === ':' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
-    const port = portOf(url);
+    const port = portOf(proxy);
     const shown = `${protocol}//${hostname}:${port}`;
-    return { protocol, hostname: stripBrackets(hostname), port, authorization, url: shown };
+    return { protocol, hostname: stripBrackets(hostname), port, authorization, url: shown, variable };
   } catch {
     throw new UsageError(
       `${variable} is not a supported proxy URL; use http://host:port or https://host:port`,
