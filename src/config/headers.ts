@@ -18,7 +18,13 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
   const { flags, context } = sources;
   // Before a problem with the file can be shown.
   const ofFlags = (flags.header ?? []).map((text) => parseLine(text, '--header', context));
-  const ofFile = await readHeaderFile(sources);
+  const file = await readSettingFile('headerFile', sources);
+  // Without a byte order mark.
+  const lines = file ? new TextDecoder().decode(file.bytes).split(/\r?\n/) : [];
+  // Messages name a line such as `keys.txt:3`.
+  const ofFile = lines.flatMap((text, index) =>
+    /^\s*(#|$)/.test(text) ? [] : parseLine(text, `${file?.path}:${index + 1}`, context),
+  );
   const headers: [name: string, value: string][] = [];
   const problems: string[] = [];
   for (const { name, value, source } of [...ofFile, ...ofFlags]) {
@@ -37,19 +43,6 @@ export async function readHeaders(sources: ServiceSources): Promise<Record<strin
   }
   throwProblems(problems);
   return Object.fromEntries(headers);
-}
-
-/** Returns the headers of the file, which messages name such as `keys.txt:3`. Throws UsageError if it cannot be read. */
-async function readHeaderFile(sources: ServiceSources) {
-  const file = await readSettingFile('headerFile', sources);
-  if (!file) return [];
-  // Without a byte order mark.
-  return new TextDecoder()
-    .decode(file.bytes)
-    .split(/\r?\n/)
-    .flatMap((text, index) =>
-      /^\s*(#|$)/.test(text) ? [] : parseLine(text, `${file.path}:${index + 1}`, sources.context),
-    );
 }
 
 /** Headers whose values are secrets whatever they look like. */
