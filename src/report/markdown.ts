@@ -136,8 +136,7 @@ function* outputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array>
 type RenderText = (result: CommandResult, size: number, warn: (text: string) => void) => string;
 
 /** Returns functions that open the annotations, the job summary and the step outputs. They throw UsageError. */
-export function githubReports(context: Context): (() => Promise<Report>)[] {
-  const { stderr } = context;
+export function githubReports({ env, stderr, secrets, uid }: Context): (() => Promise<Report>)[] {
   return [
     // On stderr, because the runner reads commands from both streams and stdout carries only the output.
     async () => ({
@@ -145,30 +144,29 @@ export function githubReports(context: Context): (() => Promise<Report>)[] {
       write: (result) => stderr.write(renderAnnotations(result)),
       close: async () => {},
     }),
-    () => openFile('GITHUB_STEP_SUMMARY', renderJobSummary, context),
-    () => openFile('GITHUB_OUTPUT', renderStepOutputs, context),
+    () => openFile('GITHUB_STEP_SUMMARY', renderJobSummary),
+    () => openFile('GITHUB_OUTPUT', renderStepOutputs),
   ];
-}
 
-/** Opens a file that other programs append to as well. */
-async function openFile(variable: string, render: RenderText, context: Context): Promise<Report> {
-  const { env, stderr, secrets, uid } = context;
-  const path = env[variable];
-  if (!path) {
-    throw new UsageError(
-      `--report github: ${variable} is not set; this report works only in a step of GitHub Actions`,
-    );
+  /** Opens a file that other programs append to as well. */
+  async function openFile(variable: string, render: RenderText): Promise<Report> {
+    const path = env[variable];
+    if (!path) {
+      throw new UsageError(
+        `--report github: ${variable} is not set; this report works only in a step of GitHub Actions`,
+      );
+    }
+    const name = `--report github (${variable} ${path})`;
+    const file = await openTrusted(path, 'a', 0o666, uid).catch(throwAsUsageError(name));
+    return {
+      name,
+      async write(result) {
+        const { size } = await file.stat();
+        const text = render(result, size, (warning) => void stderr.write(`warning: ${warning}\n`));
+        // The last line of an earlier writer may lack its line feed.
+        if (text !== '') await file.appendFile(secrets.mask(size > 0 ? `\n${text}` : text));
+      },
+      close: () => file.close().catch(() => {}),
+    };
   }
-  const name = `--report github (${variable} ${path})`;
-  const file = await openTrusted(path, 'a', 0o666, uid).catch(throwAsUsageError(name));
-  return {
-    name,
-    async write(result) {
-      const { size } = await file.stat();
-      const text = render(result, size, (warning) => void stderr.write(`warning: ${warning}\n`));
-      // The last line of an earlier writer may lack its line feed.
-      if (text !== '') await file.appendFile(secrets.mask(size > 0 ? `\n${text}` : text));
-    },
-    close: () => file.close().catch(() => {}),
-  };
 }
