@@ -92,24 +92,24 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     }
   } catch (error) {
     const facts = factsOf(error);
-    thrown = facts.code === 'no-such-run' ? (lost ?? (await withAdvice(facts, id, session))) : error;
+    thrown = facts.code === 'no-such-run' ? (lost ?? (await withAdvice(facts))) : error;
   }
   if (!options.place) place.end();
   const durationMs = clock.monotonic() - started;
   return withError(thrown, { id, run, late, startedAt, durationMs });
-}
 
-/** Returns the error of a run that the service does not know, with what the history knows of its id. */
-async function withAdvice(facts: Facts, id: string, { history, service }: Session) {
-  const { href } = service.baseUrl;
-  const services = await history.servicesOf(id);
-  const known = services?.length ? 'lists yours' : 'has no run with it';
-  const aboutId = services ? ` (wfr history ${known})` : '';
-  const elsewhere = services?.includes(href) ? undefined : services?.[0];
-  const hint = elsewhere
-    ? `Triggered at another service: ${elsewhere}`
-    : `Check the id${aboutId}, and the base URL: ${href}`;
-  return new WfrError(facts.code, facts.summary, { ...facts, hints: [hint] });
+  /** Returns the error of a run that the service does not know, with what the history knows of its id. */
+  async function withAdvice(facts: Facts) {
+    const { href } = service.baseUrl;
+    const services = await session.history.servicesOf(id);
+    const known = services?.length ? 'lists yours' : 'has no run with it';
+    const aboutId = services ? ` (wfr history ${known})` : '';
+    const elsewhere = services?.includes(href) ? undefined : services?.[0];
+    const hint = elsewhere
+      ? `Triggered at another service: ${elsewhere}`
+      : `Check the id${aboutId}, and the base URL: ${href}`;
+    return new WfrError(facts.code, facts.summary, { ...facts, hints: [hint] });
+  }
 }
 
 /** Returns the outcome with what was thrown, if anything was, and with the state that follows. */
