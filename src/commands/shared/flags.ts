@@ -38,10 +38,17 @@ export function isCommon(flag: object & { isCommon?: boolean }): boolean {
   return flag.isCommon === true;
 }
 
+/** Puts the flags that have no heading of their own under one. */
+function under(heading: string, ...flags: Option[]): Option[] {
+  for (const flag of flags) flag.helpGroupHeading ??= heading;
+  return flags;
+}
+
 const { interval, maxInterval } = DEFAULT_LIMITS.polling;
 
 function serviceSettings(): Option[] {
-  return [
+  return under(
+    'Service:',
     common('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
     rare('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
     new Option('--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
@@ -52,7 +59,7 @@ function serviceSettings(): Option[] {
     Object.assign(rare('--cacert <file>', 'also trust the certificates in a PEM file'), {
       attributeName: () => 'caFile',
     }),
-  ];
+  );
 }
 
 function workflowIdField(): Option {
@@ -69,16 +76,10 @@ function outputFlags(formats: string): Option[] {
   ];
 }
 
-/** The headings in `--help`. */
-const HEADINGS: Partial<Record<string, string>> = {
-  profile: 'Service:',
-  service: 'Service:',
-  wait: 'Waiting:',
-};
-
 /** The flags that several commands share, of which those without a heading of their own are about output. */
 const SHARED_FLAGS = {
-  profile: () => [common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)')],
+  profile: () =>
+    under('Service:', common('--profile <name>', 'use a profile of the config file (WFR_PROFILE)')),
   /** Of commands that send requests. */
   service: (): Option[] => [...SHARED_FLAGS.profile(), ...serviceSettings(), ...SHARED_FLAGS.messages()],
   trigger: () => [
@@ -89,17 +90,19 @@ const SHARED_FLAGS = {
       'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
     ),
   ],
-  wait: () => [
-    new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
-    rare(
-      '--max-interval <duration>',
-      `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+  wait: () =>
+    under(
+      'Waiting:',
+      new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
+      rare(
+        '--max-interval <duration>',
+        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+      ),
+      common(
+        '--timeout <duration>',
+        'stop waiting after this long, such as 90s or 2h; runs continue; 0 polls once (default: no limit)',
+      ),
     ),
-    common(
-      '--timeout <duration>',
-      'stop waiting after this long, such as 90s or 2h; runs continue; 0 polls once (default: no limit)',
-    ),
-  ],
   output: () => outputFlags('text, json, jsonl or id; json has whole runs'),
   outputOfRows: () => outputFlags('text, json, jsonl, csv or id'),
   /** Of commands that print one run. */
@@ -119,35 +122,30 @@ const SHARED_FLAGS = {
   /** Of a command whose stdout is the same with it. */
   errorData: () => [new Option('--json', 'print an error as JSON on stderr')],
   messages: () =>
-    [
+    under(
+      'Messages (stderr):',
       new Option('-q, --quiet', 'print only ids, warnings, errors and summaries'),
       new Option('-v, --verbose', 'also print requests, retries and timings'),
       new Option('--color <when>', 'color messages and JSON: auto, always or never'),
-    ].map((flag) => flag.helpGroup('Messages (stderr):')),
+    ),
 } as const;
 
 /** Adds flags that several commands share. */
 export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS)[]): void {
-  for (const group of groups) addAll(command, SHARED_FLAGS[group](), HEADINGS[group] ?? 'Output:');
+  for (const flag of groups.flatMap((group) => under('Output:', ...SHARED_FLAGS[group]())))
+    command.addOption(flag);
 }
 
 /** Adds the flags of the settings that a profile may have, as `change` returns them. */
 export function addSettingFlags(command: Command, change = (flag: Option) => flag): void {
-  addAll(command, serviceSettings().map(change), 'Service:');
-  addAll(command, [...SHARED_FLAGS.wait(), workflowIdField()].map(change), 'Waiting:');
+  const flags = [...serviceSettings(), ...SHARED_FLAGS.wait(), workflowIdField()];
+  for (const flag of flags) command.addOption(change(flag));
 }
 
 /** Adds the same flags before the command's name, where they are accepted but not listed. */
 export function addHiddenGlobalFlags(program: Command): void {
   addFlags(program, 'service');
   for (const flag of program.options) if (flag.long !== '--version') flag.hideHelp();
-}
-
-function addAll(command: Command, flags: readonly Option[], heading: string): void {
-  for (const flag of flags) {
-    if (flag.helpGroupHeading === undefined) flag.helpGroup(heading);
-    command.addOption(flag);
-  }
 }
 
 /** Returns the flags of the command line, before and after the command's name, without defaults. */
