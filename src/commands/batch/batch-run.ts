@@ -216,17 +216,26 @@ function isUnfinished(exit: Exit): boolean {
  * once `isStopped`. Resolves when all started work is done, then throws what `items` threw. `work` must not throw.
  */
 async function forEachConcurrent<T>(
-  items: AsyncGenerator<T>,
+  items: AsyncIterable<T>,
   limit: number,
   work: (item: T) => Promise<void>,
   isStopped: () => boolean,
 ): Promise<void> {
-  const slots = Array.from({ length: limit }, async () => {
+  let running = 0;
+  let wake = () => {};
+  const done = () => {
+    running--;
+    wake();
+  };
+  const untilDone = () => new Promise<void>((resolve) => (wake = resolve));
+  try {
     for await (const item of items) {
       if (isStopped()) break;
-      await work(item);
+      running++;
+      void work(item).finally(done);
+      if (running >= limit) await untilDone();
     }
-  });
-  await Promise.allSettled(slots);
-  await Promise.all(slots);
+  } finally {
+    while (running > 0) await untilDone();
+  }
 }
