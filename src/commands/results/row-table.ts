@@ -48,17 +48,13 @@ export function createRowTable(
 ) {
   const written = columns ?? [];
   const valuesAt = written.length + 1;
-  /** What is said of columns that are not shown, by their names. */
+  /** What is said of columns that are not shown, by their names, if there is one table. */
   const leftOut = new Map<string, string>();
+  let tables = 0;
 
   const outcomeOf = (row: Cells) => row.at(-2) ?? '';
   /** A row is not gone for the reason of its run. */
   const reasonOf = (row: Cells) => (outcomeOf(row) === 'gone' ? '' : (row.at(-1) ?? ''));
-
-  /** Keeps what is said of a column that is not shown; nothing if it differs between the tables. */
-  function leaveOut(name: string, note: string): void {
-    leftOut.set(name, (leftOut.get(name) ?? note) === note ? note : '');
-  }
 
   /** Returns the columns of a table of these rows. */
   function columnsOf(rows: readonly Cells[]): Column<Cells>[] {
@@ -69,15 +65,15 @@ export function createRowTable(
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: Cells) =>
       (outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    /** Whether a column has the cells of another one, or none. */
+    const finished = rows.filter((row) => outcomeOf(row) === 'finished');
+    /** Whether a column has the cells of another one, where there is an output. */
     const isCopy = (at: number, other: number) =>
-      rows.some((row) => row[at]) &&
-      rows.every(({ [at]: cell, [other]: same }) => !cell || isSame(cell, same));
+      finished.some((row) => row[at]) &&
+      finished.every(({ [at]: cell, [other]: same }) => isSame(cell, same));
     /** Of each value, the column of the table that has the same in all rows; -1 if none has. */
     const copies = values.map((_, value) =>
       isAskedFor ? -1 : written.findIndex((_, index) => isCopy(valuesAt + value, index + 1)),
     );
-    const finished = rows.filter((row) => outcomeOf(row) === 'finished');
     const shown: (Pick<Column<Cells>, 'header'> & Partial<Column<Cells>>)[] = [
       {
         header: name ? 'LINE' : 'ROW',
@@ -120,7 +116,7 @@ export function createRowTable(
       const header = sanitize(column.header);
       const copied = written[copies[index - valuesAt] ?? -1];
       if (copied !== undefined) {
-        leaveOut(header, `= ${sanitize(nameOfColumn(copied))}`);
+        leftOut.set(header, `= ${sanitize(nameOfColumn(copied))}`);
         return [];
       }
       const isNumber = index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell));
@@ -156,7 +152,8 @@ export function createRowTable(
           paint: (row) => wordPaint(outcomeOf(row), page.style),
           state: { header: 'OUTCOME', text: outcomeOf },
         });
-        for (const { header, note = '' } of laidOut.leftOut) leaveOut(header, note);
+        for (const { header, note = '' } of laidOut.leftOut) leftOut.set(header, note);
+        tables++;
         return `${laidOut.lines.join('\n')}\n`;
       };
       /** Returns a text as a cell of one line: line feeds are as JSON has them. */
@@ -183,7 +180,7 @@ export function createRowTable(
     /** Returns the columns that were not shown, and what is said of them; empty if all were. */
     notShown(): string {
       const shown = [...leftOut].map(([name, note]) =>
-        note ? `${name} (${note})`.replaceAll(' ', NO_BREAK) : name,
+        note && tables === 1 ? `${name} (${note})`.replaceAll(' ', NO_BREAK) : name,
       );
       return shown.length > 0 ? `${listFirst(shown, 9)}; --get chooses, -o${NO_BREAK}csv has all` : '';
     },

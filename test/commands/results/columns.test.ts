@@ -728,6 +728,21 @@ describe('results --rows', () => {
     expect(await show(30)).toMatch(/\nNot shown: id, text, code, \/code, \/none, \/one \(always a\);/);
   });
 
+  test('results --rows: what is said of a column that is not shown holds for each row that has finished', async () => {
+    const show = async (count: number, approvedOf: (row: number) => number | null) => {
+      const rows = Array.from({ length: count }, (_, index) => index + 2);
+      const events = rows.flatMap((row) => finished(row, JSON.stringify({ approved: approvedOf(row) })));
+      const cells = rows.map((row) => `${row},${'x'.repeat(80)}\n`);
+      return (await results(events, { 't.csv': `amount,note\n${cells.join('')}` }, '--rows', 't.csv')).stdout;
+    };
+    expect(await show(3, (row) => row)).toContain('\nNot shown: /approved (= amount); ');
+    expect(await show(3, (row) => (row === 3 ? null : row))).toMatch(/^ROW.* \/approved\n(?!.*Not shown)/s);
+    // Rows of several tables may differ.
+    const many = await show(1_300, (row) => (row > 1_290 ? row + 1 : row));
+    expect(many).toMatch(/^ROW +amount +note +\/approved$/m);
+    expect(many).toContain('\nNot shown: /approved; ');
+  });
+
   test('results --rows --get: a value that was asked for has half of the window before columns of the table', async () => {
     const cwd = folderOf(finished(2, JSON.stringify({ long: 'x'.repeat(60) })), {
       't.csv': 'customer,order\nA,P-1\n',
