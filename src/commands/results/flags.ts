@@ -26,17 +26,11 @@ Examples:
           "print this value of each output, such as /total, or '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
+      .addOption(common('--rows [file|-]', 'print all rows, with the columns of this table, or the sent one'))
       .addOption(
-        common(
-          '--rows [file|-]',
-          'print the rows, sent or not, with the columns of this table, or of the sent one',
+        common('--only <outcome>', 'print only rows such as failed, or unfinished; repeatable').argParser(
+          collect,
         ),
-      )
-      .addOption(
-        common(
-          '--only <outcome>',
-          'print only these rows, such as failed, or unfinished; repeatable',
-        ).argParser(collect),
       )
       .addOption(
         common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),

@@ -78,8 +78,18 @@ const MAX_CELL = 32_767;
 
 /** Formats the rows of results, and finds what they do not show. */
 export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
-  const { format, page, pointers, get, only, table, source, delimiter = ',', excel = false } = layout;
-  const { columns = [] } = layout;
+  const {
+    format,
+    page,
+    pointers,
+    get,
+    only,
+    table,
+    source,
+    delimiter = ',',
+    excel = false,
+    columns = [],
+  } = layout;
   const isForPeople = format === 'text' || format === 'csv';
   const isOnce = joined.header?.salt !== undefined;
   const valueNames = pointers.map(({ text }) => text || 'output');
