@@ -1,6 +1,6 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
 import type { WfrError } from '../../errors.js';
-import { type Outcome, wordOf } from '../../outcome/outcome.js';
+import { type Outcome, tableOf, wordOf } from '../../outcome/outcome.js';
 import { type JoinedFiles, openOutcomes, readOutcomes } from '../../runs/join-files.js';
 import type { RowState } from '../../runs/log/reduce.js';
 import { isFinished } from '../../service/run.js';
@@ -34,6 +34,8 @@ export interface RowsLayout {
   columns: readonly string[] | undefined;
   /** The outcomes of the rows that are shown, by their words; all by default. */
   only?: readonly string[];
+  /** Whether the table that was sent was asked for, or which one. */
+  rows?: string | true;
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
   /** The path of the table that was sent; empty for a folder, undefined if it is not known. */
@@ -96,6 +98,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   const rowTable = createRowTable(table && columns, valueNames, get !== undefined, page);
   /** What the first output has instead of a pointer's value, until some output has it. */
   const absent = new Map<ValuePointer, WfrError | undefined>();
+  /** Whether the rows are those of a table. */
+  let hasLines = false;
   /** The first row with a cell that spreadsheets cut. */
   let cutRow: number | undefined;
 
@@ -113,7 +117,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   async function* readAllRows(): AsyncGenerator<ResultRow, void, void> {
     if (!table) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) {
-        const { state, run } = outcome;
+        const { state, run, label = '' } = outcome;
+        hasLines ||= tableOf(label) !== '';
         // Of what is gone, people need the outputs: a file that has failed may have been replaced. Some waiting rows say less than none.
         const isIncluded =
           state === 'gone' ? only || isFinished(run) : state !== 'waiting' || unlisted() === 0;
@@ -196,15 +201,14 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
   /** Returns what is not listed, and not shown. */
   function omissions(): string[] {
     const count = unlisted();
-    const how = table
-      ? '; --only gone without --rows has all'
-      : `; --rows${source ? '' : ' <table>'} has all`;
+    const known = `--rows${source ? '' : ' <table>'} has`;
+    const how = `; ${table ? "--get '' without --rows has" : known} all`;
     const shown = rowTable.notShown();
     return [
       ...(shown ? [`shown: ${shown}`] : []),
-      // A row of a table is told by its line alone.
-      ...(only && source && !table && format === 'text'
-        ? ['shown: the columns of the table; --rows has them']
+      // A row of a table is told by its line alone; of one that is not known, nobody would miss its columns.
+      ...(hasLines && (layout.rows === true || (only && source && format === 'text'))
+        ? [`shown: the columns of the table; ${known} them`]
         : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]

@@ -112,7 +112,6 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     try {
       const paths = { base: context.cwd, within: undefined };
       const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-      const columns = chooseColumns(chosenColumns, table?.columns);
       const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
       const chosen = get.length === 0 ? undefined : get;
@@ -142,6 +141,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         if (!hasRows) await printSummary(describe());
         throw new UsageError([...problems, ...absent]);
       }
+      const columns = chooseColumns(chosenColumns, table?.columns);
       const { warn } = await openReporter(decidePresentation(flags, context), context);
       const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
       const failures = rowFiles ? await saveRows(joined, rowFiles, warn, signal) : [];
@@ -259,15 +259,11 @@ function assertOutcomes(words: readonly string[] = []): void {
 
 /** Returns the columns of a table, if there is one, with these names, or all without a name. Throws UsageError for an unknown one. */
 function chooseColumns(names: readonly string[], columns: readonly string[] | undefined) {
-  if (!columns) {
-    names.map(parseValuePointer);
-    return undefined;
-  }
-  const known = columns.map(nameOfColumn);
-  const [unknown] = names.filter((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw unknownName(`--get ${unknown}: is neither a JSON Pointer nor a column; `, unknown, known);
-  return names.length === 0 ? columns : columns.filter((column) => names.includes(nameOfColumn(column)));
+  const known = columns?.map(nameOfColumn);
+  const [unknown] = names.filter((name) => !known?.includes(name));
+  const start = `--get ${unknown}: is neither a JSON Pointer nor a column of a known table`;
+  if (unknown !== undefined) throw known ? unknownName(`${start}; `, unknown, known) : new UsageError(start);
+  return names.length === 0 ? columns : columns?.filter((column) => names.includes(nameOfColumn(column)));
 }
 
 /** Rows of a table that is on the screen, with their reasons, when its summary is read. */

@@ -65,7 +65,10 @@ export function createRowTable(
     /** Another row may have the line of one that is gone. */
     const nameOf = (row: Cells) =>
       (outcomeOf(row) === 'gone' ? 'was ' : '') + (row[0] ?? '').slice(start.length);
-    const finished = rows.filter((row) => outcomeOf(row) === 'finished');
+    // One that is gone is listed with its output.
+    const finished = rows.filter(
+      (row) => outcomeOf(row) === 'finished' || row.slice(valuesAt, -2).some(Boolean),
+    );
     /** Whether a column has the cells of another one, where there is an output. */
     const isCopy = (at: number, other: number) =>
       finished.some((row) => row[at]) &&

@@ -37,10 +37,11 @@ function results(
   return runCli(['results', 'out.jsonl', ...args], { cwd: folderOf(events, files) });
 }
 
-/** Returns the table that is before the summary, and the summary. */
+/** Returns the table that is before the summary, and the summary. No history has the batches of these tests. */
 function split(stdout: string): { table: string; summary: string } {
   const at = stdout.indexOf('\n\n') + 1;
-  return { table: stdout.slice(0, at), summary: stdout.slice(at + 1) };
+  const table = stdout.slice(0, at).replace(/^Not shown: the columns [^.]*\.\n/m, '');
+  return { table, summary: stdout.slice(at + 1) };
 }
 
 const records = (csv: string) => parse(csv, { columns: true, bom: true }) as Record<string, string>[];
@@ -695,7 +696,8 @@ describe('results --rows', () => {
     const listed = await runCli(['results', 'out.jsonl', '--rows'], narrow);
     expect(listed.stdout).toMatch(/^LINE {2}\/total\n/);
     const one = { ...narrow, stdoutTerminal: 100, cwd: folderOf(finished(2, '{"a":"x","b":1}')) };
-    expect((await runCli(['results', 'out.jsonl', '--rows'], one)).stdout).not.toContain('Not shown');
+    const whole = (await runCli(['results', 'out.jsonl', '--rows'], one)).stdout;
+    expect(split(whole).table).not.toContain('Not shown');
     const path = `of/the/year/${'x'.repeat(30)}.pdf`;
     const named = folderOf(finished(2, '{"total":1}'), { 't.csv': `customer,scan@\nAda,${path}\n` });
     const options = { cwd: named, env: { NO_COLOR: '1' }, stdoutTerminal: 50 };
@@ -736,6 +738,24 @@ describe('results --rows', () => {
       return (await results(events, { 't.csv': `amount,note\n${cells.join('')}` }, '--rows', 't.csv')).stdout;
     };
     expect(await show(3, (row) => row)).toContain('\nNot shown: /approved (= amount); ');
+    // The output of a row that is gone is listed, too.
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      reply.send(201, {
+        ...aFinishedRun(),
+        output: { currency: inputs.n === '2' ? 'USD' : 'EUR', n: inputs.n },
+      });
+    });
+    const cwd = folderWith({ 't.csv': 'n\n1\n2\n3\n' });
+    const batch = ['batch', 'w', '--rows', 't.csv', '--results', 'out.jsonl', '--rate', '0'];
+    await wfr(batch, { cwd });
+    writeFileSync(join(cwd, 't.csv'), 'n\n1\n3\n');
+    await wfr(batch, { cwd });
+    const options = { cwd, env: { NO_COLOR: '1' }, stdoutTerminal: 14 };
+    const ended = ['--only', 'finished', '--only', 'gone'];
+    const narrow = (await wfr(['results', 'out.jsonl', ...ended], options)).stdout;
+    expect(narrow).toContain('\nwas 3 ');
+    expect(narrow).not.toContain('always');
     expect(await show(3, (row) => (row === 3 ? null : row))).toMatch(/^ROW.* \/approved\n(?!.*Not shown)/s);
     // Rows of several tables may differ.
     const many = await show(1_300, (row) => (row > 1_290 ? row + 1 : row));
@@ -753,6 +773,26 @@ describe('results --rows', () => {
     };
     expect(await show(40)).toMatch(/^LINE {2}customer {2}\/long\n/);
     expect(await show(60)).toMatch(/^LINE {2}customer {2}order {2}\/long\n/);
+  });
+
+  test('results --rows: that the table of rows is not known is said, with and without a column that was asked for', async () => {
+    const events = finished(2, '{"total":1}');
+    const note = 'shown: the columns of the table; --rows <table> has them';
+    expect((await results(events, {}, '--rows')).stdout).toContain(`\nNot ${note}.\n`);
+    expect((await results(events, {}, '--rows', '-o', 'csv')).stderr).toContain(
+      `wfr: warning: not ${note}\n`,
+    );
+    expect(await results(events, {}, '--rows', '--get', 'customer')).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'wfr: error: --get customer: is neither a JSON Pointer nor a column of a known table\n',
+    });
+    // That files are of several batches is said first.
+    const files = {
+      'two.jsonl': readFileSync(join(folderOf(finished(3, '1')), 'out.jsonl'), 'utf8').replace('"w"', '"v"'),
+    };
+    const { stderr } = await results(events, files, 'two.jsonl', '--rows', '--get', 'customer');
+    expect(stderr).toMatch(/^wfr: error: two\.jsonl: of another batch than out\.jsonl/);
   });
 
   test('results --rows --get: a name chooses a column of the table, as a pointer does a value', async () => {
@@ -774,7 +814,8 @@ describe('results --rows', () => {
     expect(await show('--get', 'custmer')).toMatchObject({
       exitCode: 2,
       stdout: '',
-      stderr: 'wfr: error: --get custmer: is neither a JSON Pointer nor a column; did you mean customer?\n',
+      stderr:
+        'wfr: error: --get custmer: is neither a JSON Pointer nor a column of a known table; did you mean customer?\n',
     });
   });
 
@@ -891,7 +932,7 @@ describe('results --rows', () => {
       '',
     ]);
     expect((await show('--rows', 't.csv')).stdout).toContain(
-      '\nNot listed: 1 gone row; --only gone without --rows has all.\n',
+      "\nNot listed: 1 gone row; --get '' without --rows has all.\n",
     );
     expect((await show('--rows', 't.csv', '--only', 'held')).stdout).not.toContain('Not listed');
     const other = readFileSync(join(cwd, 'out.jsonl'), 'utf8');
@@ -925,7 +966,7 @@ describe('results --rows', () => {
     writeFileSync(join(cwd, 't.csv'), 'name\nAda\n');
     const { stdout } = await wfr(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(stdout).toMatch(
-      /^ROW .*\nt\.csv:2 +Ada +running\nNot listed: 1 gone row; --only gone without --rows has all\.\n\n/,
+      /^ROW .*\nt\.csv:2 +Ada +running\nNot listed: 1 gone row; --get '' without --rows has all\.\n\n/,
     );
   });
 
@@ -962,7 +1003,7 @@ describe('results --rows', () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stdout: expect.stringMatching(
-        /^Not listed: 2 gone rows; --only gone without --rows has all\.\n\n3 rows: 3 held\nBegan .*\n2 earlier rows replaced or removed\n {2}3 held: changed, or new in place .*\n {4}\.\/t\.csv:2-4\n/m,
+        /^Not listed: 2 gone rows; --get '' without --rows has all\.\n\n3 rows: 3 held\nBegan .*\n2 earlier rows replaced or removed\n {2}3 held: changed, or new in place .*\n {4}\.\/t\.csv:2-4\n/m,
       ),
     });
     expect(changed.stdout).toMatch(/^\.\/t\.csv:2 +Eve +held: changed, or new in place of a sent row\n/m);

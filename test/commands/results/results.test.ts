@@ -46,7 +46,7 @@ describe('results', () => {
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     // The table does not have the row that is gone.
     const saved = await wfr(['results', 'out.jsonl', '--rows', 'my rows.csv', '-o', 'csv'], options);
-    expect(saved.stderr).toContain('not listed: 1 gone row; --only gone without --rows has all\n');
+    expect(saved.stderr).toContain("not listed: 1 gone row; --get '' without --rows has all\n");
     await wfr(['batch', 'w', '--each', 'scan', 'in', ...flags, '--results', 'in.jsonl'], options);
     expect((await wfr(['results', 'in.jsonl'], options)).stdout).toContain(' in.jsonl --rows\n');
     // What is taken for the results file may be the table or the folder.
