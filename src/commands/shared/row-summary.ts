@@ -164,11 +164,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...(has('lost') ? [{ text: 'For each lost row, check the base URL and the service.' }] : []),
         ...steps,
       ];
-  // Runs without an output are looked at by their ids.
-  const ids = has('failed', 'running', 'lost') ? ', with run ids' : '';
-  const shown = has('finished') ? 'outputs' : ids && 'rows';
-  return shown && (!isContinued || facts.list)
-    ? [...next, ...lookSteps(facts.only ? 'rows' : shown, ids, facts)]
+  const hasOutputs = has('finished') && !facts.only;
+  return has('finished', 'failed', 'running', 'lost') && (!isContinued || facts.list)
+    ? [...next, ...lookSteps(hasOutputs ? 'outputs' : 'rows', facts)]
     : next;
 }
 
@@ -194,11 +192,7 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 60;
 
 /** Returns how to list and to save what results files have. */
-function lookSteps(
-  what: string,
-  more: string,
-  { results: words, list, only = [] }: SummaryFacts,
-): NextStep[] {
+function lookSteps(what: string, { results: words, list, only = [] }: SummaryFacts): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
@@ -212,7 +206,7 @@ function lookSteps(
   return [
     ...(list?.length ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
     {
-      text: `To save the ${what}${more}`,
+      text: `To save the ${what}`,
       command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${target}`,
     },
   ];

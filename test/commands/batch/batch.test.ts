@@ -809,7 +809,7 @@ To continue with a run that exists: ${command} --adopt 3=<id>
 To send rows again that have none: ${command} --resend-unknown 3
 Once failed and rejected rows are corrected: ${command} --send-changed
 To run failed and rejected rows again as they are, use --retry-failed instead.
-To save the outputs, with run ids: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
+To save the outputs: wfr results out.jsonl --rows rows.csv -o csv --excel > out.results.csv
 `);
   });
 

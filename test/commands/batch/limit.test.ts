@@ -43,7 +43,7 @@ describe('batch --limit', () => {
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(8);
     expect(stdout).toMatch(
-      /\nTo continue, run the wfr batch command again\.\nTo list the rows: .*\nTo save the rows, with run ids: wfr results out\.jsonl -o csv --excel > out\.results\.csv\n$/,
+      /\nTo continue, run the wfr batch command again\.\nTo list the rows: .*\nTo save the rows: wfr results out\.jsonl -o csv --excel > out\.results\.csv\n$/,
     );
   });
 

@@ -285,7 +285,7 @@ describe('results --only', () => {
     // It repeats no reason.
     expect(summary).not.toContain(': no\n');
     expect(summary).toContain(
-      '\nTo save the rows, with run ids: wfr results out.jsonl --only failed --only running -o csv --excel > out.failed.running.results.csv\n',
+      '\nTo save the rows: wfr results out.jsonl --only failed --only running -o csv --excel > out.failed.running.results.csv\n',
     );
     expect(stderr).toBe('');
     expect((await results(events, {}, '--only', 'failed', '-o', 'id')).stdout).toBe('run-3\nrun-5\n');
@@ -572,7 +572,7 @@ describe('results --rows', () => {
     // What is saved has the columns that are shown, and those without room.
     const shown = await runCli(['results', 'out.jsonl', '--rows', 't.csv'], { cwd });
     expect(shown.stdout).toContain(
-      'To save the outputs, with run ids: wfr results out.jsonl --rows t.csv -o csv --excel > out.results.csv\n',
+      'To save the outputs: wfr results out.jsonl --rows t.csv -o csv --excel > out.results.csv\n',
     );
   });
 
