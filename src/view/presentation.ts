@@ -167,9 +167,8 @@ export function stepLines(
   });
 }
 
-/** Matches a word of a command, and a flag or an operator with the words that follow it. */
-const WORD = /(?:'[^']*'|"[^"]*"|[^ ])+/.source;
-const GROUP = new RegExp(`${WORD}(?: (?![->])${WORD})*`, 'g');
+/** Matches what is before, between and behind the spaces of a command that precede a flag or an operator. */
+const GROUP = /(?:'[^']*'|"[^"]*"|[^ ]| (?![->]))+/g;
 
 /** Returns a command in lines of at most `width` columns, broken before flags and operators, or in one where they are too long. */
 function breakCommand(command: string, width: number): string[] {

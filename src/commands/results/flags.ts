@@ -23,7 +23,7 @@ Examples:
       .addOption(
         common(
           '--get <pointer>',
-          "print this value of each output, such as /total, or '' for all, or this column of --rows; repeatable",
+          "print this value of each output, such as /total, '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
       .addOption(common('--rows [file|-]', 'print all rows, with the columns of this table, or the sent one'))
@@ -32,9 +32,7 @@ Examples:
           collect,
         ),
       )
-      .addOption(
-        common('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
-      )
+      .addOption(common('--excel', 'print CSV for spreadsheets: no formulas, UTF-8 with a mark, CRLF'))
       .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
     addFlags(command, 'saveOutputs', 'saveDocuments', 'report');
   },

@@ -291,7 +291,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       if (format !== 'text') warnings.push(...omissions().map((line) => `not ${line}`));
       if (excel && cutRow !== undefined)
         warnings.push(
-          `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
+          `row ${cutRow} has a cell of more than ${MAX_CELL} characters, which spreadsheets cut; choose values with --get`,
         );
       return warnings;
     },

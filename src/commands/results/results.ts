@@ -96,7 +96,6 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const { isMixed, problems, absent } = all;
     const isText = plan.format === 'text';
     const hasRows = !isText || [flags.get, only, rows].some((flag) => flag !== undefined);
-    const isShown = isText && problems.length + absent.length === 0;
     const writer = all.openedBy.find((owner) => isAliveHere(owner, context.self));
     const { command, source } = await findBatch(all, context);
     if (namedTable !== undefined && source === '') {
@@ -117,7 +116,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const chosen = get.length === 0 ? undefined : get;
       const savedRows = hasRows ? rows : Boolean(source) || undefined;
       const results =
-        isShown && !saveOutputs
+        isText && problems.length + absent.length === 0 && !saveOutputs
           ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, saveDocuments })]
           : [];
       const list = hasRows ? [] : [...names, '--rows'];
@@ -261,7 +260,7 @@ function assertOutcomes(words: readonly string[] = []): void {
 function chooseColumns(names: readonly string[], columns: readonly string[] | undefined) {
   const known = columns?.map(nameOfColumn);
   const [unknown] = names.filter((name) => !known?.includes(name));
-  const start = `--get ${unknown}: is neither a JSON Pointer nor a column of a known table`;
+  const start = `--get ${unknown}: neither a JSON Pointer nor a column of the table`;
   if (unknown !== undefined) throw known ? unknownName(`${start}; `, unknown, known) : new UsageError(start);
   return names.length === 0 ? columns : columns?.filter((column) => names.includes(nameOfColumn(column)));
 }

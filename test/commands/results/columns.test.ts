@@ -785,7 +785,7 @@ describe('results --rows', () => {
     expect(await results(events, {}, '--rows', '--get', 'customer')).toMatchObject({
       exitCode: 2,
       stdout: '',
-      stderr: 'wfr: error: --get customer: is neither a JSON Pointer nor a column of a known table\n',
+      stderr: 'wfr: error: --get customer: neither a JSON Pointer nor a column of the table\n',
     });
     // That files are of several batches is said first.
     const files = {
@@ -815,7 +815,7 @@ describe('results --rows', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        'wfr: error: --get custmer: is neither a JSON Pointer nor a column of a known table; did you mean customer?\n',
+        'wfr: error: --get custmer: neither a JSON Pointer nor a column of the table; did you mean customer?\n',
     });
   });
 
@@ -1237,7 +1237,7 @@ describe('results --excel', () => {
     const output = `{"scan":"${'A'.repeat(32_768)}"}`;
     const { stderr } = await results(finished(2, output), {}, '-o', 'csv', '--excel');
     expect(stderr).toContain(
-      'warning: row 2 has a cell of more than 32767 characters, which a spreadsheet cuts',
+      'warning: row 2 has a cell of more than 32767 characters, which spreadsheets cut',
     );
     const short = await results(finished(2, '{"scan":"A"}'), {}, '-o', 'csv', '--excel', '--get', '/scan');
     expect(short.stderr).not.toContain('warning');
