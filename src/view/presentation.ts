@@ -167,10 +167,10 @@ export function stepLines(
   });
 }
 
-/** Matches what is before, between and behind the spaces of a command that precede a flag or an operator. */
+/** Matches what is before, between and behind the spaces of a command that precede a flag or a redirection. */
 const GROUP = /(?:'[^']*'|"[^"]*"|[^ ]| (?![->]))+/g;
 
-/** Returns a command in lines of at most `width` columns, broken before flags and operators, or in one where they are too long. */
+/** Returns a command in lines of at most `width` columns, broken before flags and redirections, or in one where they are too long. */
 function breakCommand(command: string, width: number): string[] {
   // A command that can be copied has no control character.
   const groups = command.match(GROUP)?.map((group) => group.replaceAll(' ', '\0')) ?? [];

@@ -34,6 +34,9 @@ export interface Column<Row> {
   isCutInMiddle?(row: Row): boolean;
 }
 
+/** Finds the characters as people see them; to make one takes longer than to use it. */
+const SEGMENTER = new Intl.Segmenter();
+
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 4;
@@ -66,15 +69,14 @@ export function layOutTable<Row>(
   const width = windowWidth || Number.POSITIVE_INFINITY;
   const { state } = detail;
   const filled = columns.filter(({ text, isKept }) => isKept || rows.some((row) => text(row)));
-  const hasResults = !state || filled.some(({ isResult }) => isResult);
-  const shown = fitColumns(
-    filled.map((column) => {
-      const cells = Math.max(...rows.map((row) => textWidth(column.text(row))));
-      return { ...column, cells, width: Math.max(textWidth(column.header), cells) };
-    }),
-    // What follows the last column needs room, too.
-    width - (hasResults ? 0 : Math.min(REFERENCE, width / 3)),
-  );
+  const sized = filled.map((column) => {
+    const cells = Math.max(...rows.map((row) => textWidth(column.text(row))));
+    return { ...column, cells, width: Math.max(textWidth(column.header), cells) };
+  });
+  let shown = fitColumns(sized, width);
+  // What follows the last column needs room, too.
+  if (state && !shown.some(({ isResult }) => isResult))
+    shown = fitColumns(sized, width - Math.min(REFERENCE, width / 3));
   /** The columns before those of the results. */
   const leading = state ? shown.filter(({ isResult }) => !isResult).length : 0;
   const [first] = shown;
@@ -82,9 +84,8 @@ export function layOutTable<Row>(
   const cut = (column: SizedColumn<Row>, row?: Row) => {
     const text = row ? column.text(row) : column.header;
     // Pointers may differ only at their ends.
-    // The last name of a pointer says most.
-    if (!row && text.startsWith('/')) return `/${cutText(text.slice(1), column.width - 1, true)}`;
-    const isLabel = row && column.isCutInMiddle?.(row) && !text.startsWith('line ');
+    // Pointers may differ only at their ends.
+    const isLabel = row ? column.isCutInMiddle?.(row) && !text.startsWith('line ') : text.startsWith('/');
     return isLabel ? cutMiddle(text, column.width) : cutText(text, column.width);
   };
   const line = (row?: Row) => {
@@ -95,10 +96,9 @@ export function layOutTable<Row>(
       const cell = paint?.(text) ?? text;
       return column.isNumber ? space + cell : cell + space;
     });
+    if (!row && state && leading === shown.length) cells.push(style.bold(state.header));
     return cells.join(GAP).trimEnd();
   };
-  /** Whether the state of a row is in a column of its own. */
-  let hasColumn = false;
   /** The first cells of the rows that had reasons first. */
   const firsts = new Map<string, string>();
   const linesOf = (row: Row): string[] => {
@@ -113,7 +113,9 @@ export function layOutTable<Row>(
     const reference = `as in ${first?.header.toLowerCase()} ${known}`;
     const shownReason = known && 2 * reference.length < reason.length ? reference : reason;
     if (!known) firsts.set(reason, name);
-    const text = [word, shownReason].filter(Boolean).join(': ');
+    // It is no value, though it is in the place of one.
+    const shownWord = reason || leading === shown.length ? word : `(${word})`;
+    const text = [shownWord, shownReason].filter(Boolean).join(': ');
     const paint = detail.paint?.(row) ?? String;
     const count = Math.max(leading, 1 + shown.findLastIndex(({ text }) => text(row)));
     const used = textWidth(cells);
@@ -126,7 +128,6 @@ export function layOutTable<Row>(
       beside.length <= MAX_BESIDE &&
       begin > used &&
       beside.every((one, index) => textWidth(one) <= width - (index === 0 ? begin : start));
-    hasColumn ||= isBeside && leading === shown.length;
     const lines = (isBeside ? beside : wrap(text, width - indent)).map((one, index) => {
       if (!isBeside) return ' '.repeat(indent) + paint(one);
       return (index === 0 ? cells + ' '.repeat(begin - used) : ' '.repeat(start)) + paint(one);
@@ -134,13 +135,7 @@ export function layOutTable<Row>(
     return isBeside ? lines : [cells, ...lines];
   };
   const leftOut = filled.filter(({ text }) => !shown.some((column) => column.text === text));
-  const lines = rows.flatMap(linesOf);
-  const header = line();
-  const space = ' '.repeat(lineWidth(shown) + GAP.length - textWidth(header));
-  return {
-    lines: [hasColumn && state ? header + space + style.bold(state.header) : header, ...lines],
-    leftOut,
-  };
+  return { lines: [line(), ...rows.flatMap(linesOf)], leftOut };
 }
 
 /** A column with its width, and that of its cells. */
@@ -181,7 +176,7 @@ const lineWidth = (columns: readonly { width: number }[]) =>
 export function cutText(text: string, width: number, atStart = false): string {
   // No character takes more than two columns for each of its units; to measure a text takes long.
   if (text.length * 2 <= width || textWidth(text) <= width) return text;
-  const segments = new Intl.Segmenter().segment(text);
+  const segments = SEGMENTER.segment(text);
   const add = (one: string, other: string) => (atStart ? other + one : one + other);
   let shown = '';
   let room = width - 1;

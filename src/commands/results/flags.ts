@@ -6,8 +6,8 @@ export const RESULTS: CommandEntry = {
   summary: 'list, export and check the results of batches',
   help: `
 Prints how many rows ended how, and why (words: wfr help exit-codes); before
-that, the rows with --rows, --get or -o csv. Where a row has another number
-than its line, as in 2 (row 6), --retry-failed takes the number.
+that, the rows with --rows, --get or -o csv. Of line 2 (row 6), --retry-failed
+takes the 6.
 
 The files of all shards of a table are joined: every row must be in exactly one.
 

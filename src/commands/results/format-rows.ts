@@ -119,10 +119,11 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
       for await (const outcome of readOutcomes(joined, { withGone: true })) {
         const { state, run, label = '' } = outcome;
         hasLines ||= tableOf(label) !== '';
-        // Of what is gone, people need the outputs: a file that has failed may have been replaced. Some waiting rows say less than none.
-        const isIncluded =
-          state === 'gone' ? only || isFinished(run) : state !== 'waiting' || unlisted() === 0;
-        if (!isForPeople || isIncluded) yield toRow(outcome);
+        // Of what is gone, people need the outputs: a file that has failed may have been replaced.
+        const isReplaced = isForPeople && !only && state === 'gone' && !isFinished(run);
+        // On a screen, some of the waiting rows say less than none.
+        const isPart = format === 'text' && state === 'waiting' && unlisted() > 0;
+        if (!isReplaced && !isPart) yield toRow(outcome);
       }
       return;
     }
@@ -192,7 +193,7 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const { rows, total = 0, missing } = joined;
     if (!isShown(table ? 'gone' : 'waiting')) return 0;
     const unseen = total - missing - rows.known;
-    if (!table) return unseen > 0 && isForPeople ? unseen + rows.count('waiting') : unseen;
+    if (!table) return unseen > 0 && format === 'text' ? unseen + rows.count('waiting') : unseen;
     const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
       rows.isGone(row) && (state !== 'gone' || rows.recordedState(row) === 'finished');
     return [...rows.entries()].filter(isUnlisted).length;
@@ -206,10 +207,8 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const shown = rowTable.notShown();
     return [
       ...(shown ? [`shown: ${shown}`] : []),
-      // A row of a table is told by its line alone; of one that is not known, nobody would miss its columns.
-      ...(hasLines && (layout.rows === true || (only && source && format === 'text'))
-        ? [`shown: the columns of the table; ${known} them`]
-        : []),
+      // Of a table that is not known, nobody would miss its columns.
+      ...(hasLines && layout.rows === true ? [`shown: the columns of the table; ${known} them`] : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),

@@ -102,7 +102,9 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const all = shellCommand(['wfr', 'results', ...names, '--rows']);
       throw new UsageError(`--rows ${namedTable}: the batch has no table`, all);
     }
-    const tablePath = rows === true ? source || undefined : rows;
+    // Of rows that are looked for, the line alone says little.
+    const asked = rows ?? (isText && only && !only.includes('gone'));
+    const tablePath = (asked === true ? source : asked) || undefined;
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0
@@ -124,7 +126,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (!isText && context.errorsAsData)) return;
-        // It is no data: a pipe has it behind a table, and without one of CSV or JSON.
+        // Below a table it is read with it; of other formats, stdout has the rows alone.
         const output = { ...context, stdout: isText ? context.stdout : context.stderr };
         const { style, width } = await openLayout(flags.color, output);
         const lines = formatBatchSummary(
@@ -373,7 +375,7 @@ function summaryOf(
   const name = `wfr ${isOnce ? 'run' : 'batch'}`;
   const runs = `${name} is running (process ${writer?.pid}): rows may change.`;
   const ended = `The total number of rows is unknown: ${name} has not ended.`;
-  const last = 'Running rows are as last recorded.';
+  const last = 'Running rows may have ended since.';
   const notes = [
     writer ? runs : total === undefined && ended,
     !writer && rows.count('running') > 0 && last,

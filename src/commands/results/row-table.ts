@@ -33,6 +33,9 @@ const MAX_TABLE = 100_000;
 const MAX_WIDTH = 100;
 const MAX_REASON = 400;
 
+/** The columns of an id that is not cut before texts are. */
+const MAX_CODE = 20;
+
 /** The characters of a value that all rows have, where it is not shown. */
 const MAX_NOTE = 40;
 
@@ -71,6 +74,7 @@ export function createRowTable(
     );
     /** Whether a column has the cells of another one, where there is an output. */
     const isCopy = (at: number, other: number) =>
+      finished.length > 1 &&
       finished.some((row) => row[at]) &&
       finished.every(({ [at]: cell, [other]: same }) => isSame(cell, same));
     /** Of each value, the column of the table that has the same in all rows; -1 if none has. */
@@ -122,6 +126,8 @@ export function createRowTable(
         leftOut.set(header, `= ${sanitize(nameOfColumn(copied))}`);
         return [];
       }
+      const isProse = rows.some(({ [index]: cell = '' }) => /\s|…$/.test(cell));
+      const longest = Math.max(...rows.map(({ [index]: cell = '' }) => cell.length));
       const isNumber = index > 0 && rows.every(({ [index]: cell = '' }) => cell === '' || NUMBER.test(cell));
       const decimals = Math.max(...rows.map(({ [index]: cell }) => decimalsOf(cell)));
       /** Numbers are aligned at their decimal points. */
@@ -130,9 +136,9 @@ export function createRowTable(
       return {
         text: (row) => (index === 0 ? nameOf(row) : aligned(row)),
         isNumber,
-        // The end of a path or of an id tells it from others.
-        isCutInMiddle: ({ [index]: cell = '' }) => !(isNumber || /\s|…$/.test(cell)),
-        least: Math.max(8, page.width / 7),
+        // The end of a path or of an id tells it from others, and both ends of a short one are not enough.
+        isCutInMiddle: () => !isNumber && !isProse,
+        least: Math.max(8, page.width / 7, isProse ? 0 : Math.min(MAX_CODE, longest)),
         ...column,
         header,
       };

@@ -39,9 +39,7 @@ describe('results', () => {
     expect(counted.stdout).toContain(' out.jsonl --rows -o csv --excel > ');
     // Without a name, it is the table that was sent.
     const known = await wfr(['results', 'out.jsonl', '--rows'], options);
-    expect(known.stdout).toMatch(
-      /^ROW +n +OUTCOME\nmy rows\.csv:2 +1 +finished\nmy rows\.csv:3 +2 +waiting\n/,
-    );
+    expect(known.stdout).toMatch(/^ROW +n +\/total\nmy rows\.csv:2 +1 +1\nmy rows\.csv:3 +2 +\(waiting\)\n/);
     writeFileSync(join(cwd, 'my rows.csv'), 'n\n9\n2\n');
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     // The table does not have the row that is gone.
@@ -329,7 +327,7 @@ test.each([
     '',
     'Once the service knows the workflow, add --retry-failed',
   ],
-  ['404: no', KNOWN, 'Running rows are as last recorded.\nTo continue, also with'],
+  ['404: no', KNOWN, 'Running rows may have ended since.\nTo continue, also with'],
   ['422: no', '', 'Once rejected rows are corrected, run'],
   ['422: not in the CRM (404)', '', 'Once rejected rows are corrected, run'],
   ['404: no', INVALID, 'Once rejected and invalid rows are corrected, run'],
