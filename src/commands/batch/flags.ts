@@ -39,7 +39,7 @@ Examples (invoice is a configured name):
           'trigger failed, rejected and lost rows again: all, or such as 3,7-9',
         ).argParser(collectRowNumbers),
       )
-      .option('--send-changed', 'send rows that are held because they changed')
+      .option('--send-changed', 'send held rows, such as changed ones')
       .option('--fail-fast', 'send no more rows after the first failure')
       .addOption(rare('--keep-going', 'send all rows, even if each is rejected alike'))
       .optionsGroup('Sending:')

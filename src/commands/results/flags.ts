@@ -3,13 +3,13 @@ import { addFlags, type CommandEntry, collect, common } from '../shared/flags.js
 
 export const RESULTS: CommandEntry = {
   name: 'results',
-  summary: 'list, export and check the results of batches',
+  summary: 'list, export and check results of batches',
   help: `
 Prints how many rows ended how, and why (words: wfr help exit-codes); before
-that, the rows with --rows, --get or -o csv. Of line 2 (row 6), --retry-failed
-takes the 6.
+it, rows with --rows, --get or -o csv. Of line 2 (row 6), --retry-failed takes
+the 6.
 
-The files of all shards of a table are joined: every row must be in exactly one.
+Files of shards are joined: each row must be in exactly one.
 
 Examples:
   wfr results out.jsonl --rows
@@ -26,7 +26,7 @@ Examples:
           "print this value of each output, such as /total, '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
-      .addOption(common('--rows [file|-]', 'print all rows, with the columns of this table, or the sent one'))
+      .addOption(common('--rows [file|-]', 'print all rows, with columns of this table or the sent one'))
       .addOption(
         common('--only <outcome>', 'print only rows such as failed, or unfinished; repeatable').argParser(
           collect,

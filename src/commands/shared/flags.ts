@@ -114,7 +114,7 @@ const SHARED_FLAGS = {
       '--save-documents <folder>',
       'save the documents in the output as files; stdout has their paths instead',
     ),
-    new Option('--force', 'let files that are saved replace others'),
+    new Option('--force', 'let saved files replace others'),
   ],
   report: () => [
     common('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect),
