@@ -81,16 +81,12 @@ export function layOutTable<Row>(
   const leading = state ? shown.filter(({ isResult }) => !isResult).length : 0;
   const [first] = shown;
   const indent = GAP.length + (state && first && first.width < 10 ? first.width : 0);
-  const cut = (column: SizedColumn<Row>, row?: Row) => {
-    const text = row ? column.text(row) : column.header;
-    // Pointers may differ only at their ends.
-    // Pointers may differ only at their ends.
-    const isLabel = row ? column.isCutInMiddle?.(row) && !text.startsWith('line ') : text.startsWith('/');
-    return isLabel ? cutMiddle(text, column.width) : cutText(text, column.width);
-  };
   const line = (row?: Row) => {
     const cells = shown.map((column) => {
-      const text = cut(column, row);
+      const whole = row ? column.text(row) : column.header;
+      // Pointers may differ only at their ends.
+      const isLabel = row ? column.isCutInMiddle?.(row) && !whole.startsWith('line ') : whole.startsWith('/');
+      const text = isLabel ? cutMiddle(whole, column.width) : cutText(whole, column.width);
       const paint = row ? column.paint?.(row) : style.bold;
       const space = ' '.repeat(column.width - textWidth(text));
       const cell = paint?.(text) ?? text;

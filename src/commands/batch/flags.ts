@@ -9,7 +9,7 @@ export const BATCH: CommandEntry = {
 The results file records every step of every row: the same command, run again,
 continues after any interruption and sends no row twice. The header of a table
 has the names of inputs with their separators: customer,amount:=,invoice@.
-docs/batch.md has the rest, and wfr help exit-codes the words for rows.
+docs/batch.md has the rest; wfr help exit-codes explains the words.
 
 Examples (invoice is a configured name):
   wfr batch invoice --each invoice scans/inv-*.pdf

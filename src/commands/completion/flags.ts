@@ -5,9 +5,8 @@ export const COMPLETION: CommandEntry = {
   name: 'completion',
   summary: 'print a script that completes commands on Tab',
   help: `
-It also completes flags and their values, profiles, workflow names, declared
-parameters, recent run ids, @last, and the files of inputs, and never contacts
-the service.
+It also completes flags and their values, workflows, parameters, run ids and
+files, and never contacts the service.
 
 Examples, with the startup file of each shell:
   eval "$(wfr completion bash)"         # ~/.bashrc

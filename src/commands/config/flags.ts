@@ -32,7 +32,7 @@ All settings of the file are optional:
   }
 
 The parameters of a workflow are string, document, number, boolean, object or
-array, and optional with a ? after the name. Inputs must match them.
+array, and optional with a ? after the name.
 
 Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
 allowHttp, workflowIdField, resend503, interval, maxInterval.

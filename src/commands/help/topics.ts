@@ -60,8 +60,7 @@ document whose path begins with = or := with ./, such as scan@./=x.pdf.
 In the JSON of --inputs-file, a document is {"$document": "scan.pdf", "type":
 "application/pdf"}; the type is optional, and the path is relative to that file.
 
-Inputs must match the parameters that the config file declares, if it does; see
-wfr help config.
+Inputs must match parameters that the config file declares (wfr help config).
 
 Example:
   gunzip -c scan.pdf.gz | wfr run invoice \\
@@ -85,8 +84,8 @@ Example:
 
   environment: (width) => `Environment
 
-A flag overrides a variable, and both override the profile of the config file
-(see wfr help config). An empty variable counts as unset.
+A flag overrides a variable, and both override the profile of the config file.
+An empty variable counts as unset.
 
 ${layOutTerms(Object.entries(VARIABLES), 26, width)}
 

@@ -16,9 +16,9 @@ Examples:
   wfr watch @last`,
   define(command) {
     command
-      .addOption(common('-n, --limit <number>', 'maximum number of runs to list (default: 20)'))
-      .addOption(common('--status <status>', 'only runs and batches with this status, such as FAILED'))
-      .addOption(common('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name'));
+      .addOption(common('-n, --limit <number>', 'list at most so many (default: 20)'))
+      .addOption(common('--status <status>', 'only those with this status, such as FAILED'))
+      .addOption(common('--workflow <workflow>', 'only runs of this workflow'));
     addFlags(command, 'output', 'profile', 'messages');
   },
   load: () => import('./history.js'),

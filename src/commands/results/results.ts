@@ -112,8 +112,17 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         : await interruption.raceToOpen(openRows(tablePath, context, signal));
     try {
       const paths = { base: context.cwd, within: undefined };
-      const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-      const joined = table ? await joinTable(all, table) : all;
+      const join = async () => {
+        const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
+        const joined: JoinedFiles = table ? await joinTable(all, table) : all;
+        if (rows === undefined && joined.held?.size) throw new UsageError('has changed');
+        return { table, joined };
+      };
+      const { table, joined } = await join().catch(async (error) => {
+        // A table that was not asked for may be another one now; to join it has changed what is known of the rows.
+        if (rows !== undefined || !(error instanceof UsageError)) throw error;
+        return { table: undefined, joined: await joinFiles(files, context.uid) };
+      });
       const notes: string[] = [];
       const chosen = get.length === 0 ? undefined : get;
       const savedRows = hasRows ? rows : Boolean(source) || undefined;

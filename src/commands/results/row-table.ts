@@ -103,7 +103,6 @@ export function createRowTable(
           ...(isFile && {
             text: ({ [at]: cell = '' }: Cells) => cell.slice(folder.length),
             isCutInMiddle: () => true,
-            least: 16,
           }),
         };
       }),

@@ -12,8 +12,8 @@ export const RUN: CommandEntry = {
   name: 'run',
   summary: 'trigger a run, wait for it to end, and print its output',
   help: `
-The output is printed as JSON once the run is FINISHED. The exit code tells how
-it ended; see wfr help exit-codes.
+Prints the output as JSON once the run is FINISHED; the exit code tells how it
+ended (wfr help exit-codes).
 
 With --once, the same command continues after any interruption and triggers no
 second run. If it says that one may exist, look in the service, then add

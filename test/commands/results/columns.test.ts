@@ -327,6 +327,10 @@ describe('results --only', () => {
     ).toEqual(['3 2 rejected', '4 3 failed', '5 4 waiting']);
     // Of rows that are looked for, the line alone says little.
     expect(split(await show('--only', 'unfinished')).table).toBe(split(all).table);
+    // A table that was not asked for may be another one now.
+    writeFileSync(join(cwd, 't.csv'), 'n\n7\n8\n');
+    expect(await show('--only', 'failed')).toMatch(/^ROW +OUTCOME\nt\.csv:4 +failed\n/);
+    expect(await show('--rows')).toContain('held: changed');
     expect(await show('--only', 'unfinished', '--only', 'finished', '-o', 'id')).toBe('run-1\nrun-1\n');
   });
 
