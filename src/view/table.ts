@@ -145,7 +145,7 @@ function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): S
     // Others are narrowed less for one that says little more than what is said of it.
     const narrowed = [...kept, column].map((one) => {
       const { width, least = LEAST } = one;
-      return { width: Math.min(width, column.note && one !== column ? 1.5 * least : least) };
+      return { width: Math.min(width, column.note && one !== column ? 2 * least : least) };
     });
     if (!column.rank || lineWidth(narrowed) <= width) kept.add(column);
   }

@@ -191,11 +191,12 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
 
   function unlisted(): number {
     const { rows, total = 0, missing } = joined;
-    if (!isShown(table ? 'gone' : 'waiting')) return 0;
-    const unseen = total - missing - rows.known;
+    const unseen = isShown('waiting') ? total - missing - rows.known : 0;
     if (!table) return unseen > 0 && format === 'text' ? unseen + rows.count('waiting') : unseen;
     const isUnlisted = ([row, state]: [row: number, state: RowState]) =>
-      rows.isGone(row) && (state !== 'gone' || rows.recordedState(row) === 'finished');
+      rows.isGone(row) &&
+      isShown(wordOf(state)) &&
+      (state !== 'gone' || rows.recordedState(row) === 'finished');
     return [...rows.entries()].filter(isUnlisted).length;
   }
 
@@ -207,8 +208,10 @@ export function formatRows(joined: JoinedFiles, layout: RowsLayout) {
     const shown = rowTable.notShown();
     return [
       ...(shown ? [`shown: ${shown}`] : []),
-      // Of a table that is not known, nobody would miss its columns.
-      ...(hasLines && layout.rows === true ? [`shown: the columns of the table; ${known} them`] : []),
+      // Of rows that are looked for, the line alone says little; of a table that is not known, nobody would miss its columns.
+      ...(hasLines && (layout.rows === true || (only && source && format === 'text'))
+        ? [`shown: the columns of the table; ${known} them`]
+        : []),
       ...(count > 0 && format !== 'id'
         ? [`listed: ${pluralize(count, table ? 'gone row' : 'waiting row')}${source === '' ? '' : how}`]
         : []),

@@ -102,9 +102,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const all = shellCommand(['wfr', 'results', ...names, '--rows']);
       throw new UsageError(`--rows ${namedTable}: the batch has no table`, all);
     }
-    // Of rows that are looked for, the line alone says little.
-    const asked = rows ?? (isText && only && !only.includes('gone'));
-    const tablePath = (asked === true ? source : asked) || undefined;
+    const tablePath = (rows === true ? source : rows) || undefined;
     const { signal } = interruption;
     const file =
       tablePath === undefined || problems.length > 0
@@ -112,17 +110,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
         : await interruption.raceToOpen(openRows(tablePath, context, signal));
     try {
       const paths = { base: context.cwd, within: undefined };
-      const join = async () => {
-        const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
-        const joined: JoinedFiles = table ? await joinTable(all, table) : all;
-        if (rows === undefined && joined.held?.size) throw new UsageError('has changed');
-        return { table, joined };
-      };
-      const { table, joined } = await join().catch(async (error) => {
-        // A table that was not asked for may be another one now; to join it has changed what is known of the rows.
-        if (rows !== undefined || !(error instanceof UsageError)) throw error;
-        return { table: undefined, joined: await joinFiles(files, context.uid) };
-      });
+      const table = file && (await writtenTable({ ...file, paths, delimiter: plan.delimiter }));
+      const joined = table ? await joinTable(all, table) : all;
       const notes: string[] = [];
       const chosen = get.length === 0 ? undefined : get;
       const savedRows = hasRows ? rows : Boolean(source) || undefined;
@@ -131,7 +120,8 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
           ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, saveDocuments })]
           : [];
       const list = hasRows ? [] : [...names, '--rows'];
-      const describe = () => summaryOf(joined, { notes, results, command, list, only }, writer);
+      const describe = () =>
+        summaryOf(joined, { notes, results, command, list, only, table: source }, writer);
       const printSummary = async (summary: BatchSummary, isSeen = false) => {
         // With JSON, the counts are in the result or in the error.
         if (isMixed || (!isText && context.errorsAsData)) return;
@@ -375,7 +365,7 @@ function factsOfRows({ rows, total, period }: JoinedFiles, { counts }: BatchSumm
 /** Returns what is said of the rows. While their `writer` is alive, nothing is to do, and what has no response may get one. */
 function summaryOf(
   joined: JoinedFiles,
-  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list' | 'only'>,
+  { notes: said, ...facts }: Pick<SummaryFacts, 'notes' | 'results' | 'command' | 'list' | 'only' | 'table'>,
   writer: Owner | undefined,
 ) {
   const { rows, total, copies, missing, period, header, isLimited } = joined;

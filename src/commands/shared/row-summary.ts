@@ -33,6 +33,8 @@ export interface SummaryFacts {
   isUndecided?: boolean;
   /** The arguments of the command that lists the rows: none where they are listed; undefined where more rows are to come. */
   list?: readonly string[] | undefined;
+  /** The table that was sent, if it is known. */
+  table?: string | undefined;
   /** The outcomes of the rows that are listed and saved; undefined for all. */
   only?: readonly string[] | undefined;
 }
@@ -165,8 +167,9 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...steps,
       ];
   const hasOutputs = has('finished') && !facts.only;
+  const rest = hasOutputs && reached.length > 0 ? ', or the rest with --only unfinished' : '';
   return has('finished', 'failed', 'running', 'lost') && (!isContinued || facts.list)
-    ? [...next, ...lookSteps(hasOutputs ? 'outputs' : 'rows', facts)]
+    ? [...next, ...lookSteps(hasOutputs ? 'outputs' : 'rows', rest, facts)]
     : next;
 }
 
@@ -192,19 +195,23 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 const MAX_WORDS = 60;
 
 /** Returns how to list and to save what results files have. */
-function lookSteps(what: string, { results: words, list, only = [] }: SummaryFacts): NextStep[] {
+function lookSteps(
+  what: string,
+  rest: string,
+  { results: words, list, only = [], table = '' }: SummaryFacts,
+): NextStep[] {
   const [first] = words;
   if (first === undefined || words.length > MAX_WORDS) return [];
   // Those of all shards are saved in one file.
   const all = first.replace(/\.jsonl?$/, '').replace(/\.\d+-of-\d+(?=\.results)/, '');
   const name = [all, ...only].join('.');
   // Not one of the files that are read, wherever they are.
-  const isRead = (file: string) => words.some((word) => basename(word) === basename(file));
+  const isRead = (file: string) => [...words, table].some((word) => basename(word) === basename(file));
   const file = `${name}${all.endsWith('results') ? '' : '.results'}.csv`;
   const target = shellCommand([isRead(file) ? `${name}.outputs.csv` : file]);
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
-    ...(list?.length ? [{ text: `To list the ${what}`, command: commandOf(list) }] : []),
+    ...(list?.length ? [{ text: `To list the ${what}${rest}`, command: commandOf(list) }] : []),
     {
       text: `To save the ${what}`,
       command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${target}`,

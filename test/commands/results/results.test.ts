@@ -33,7 +33,9 @@ describe('results', () => {
     const flags = ['--results', 'out.jsonl', '--rate', '0', '--limit', '1'];
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     const counted = await wfr(['results', 'out.jsonl'], options);
-    expect(counted.stdout).toContain('\nTo list the outputs: wfr results out.jsonl --rows\n');
+    expect(counted.stdout).toContain(
+      '\nTo list the outputs, or the rest with --only unfinished: wfr results out.jsonl --rows\n',
+    );
     const listed = await wfr(['results', 'out.jsonl', '--get', '/total'], options);
     expect(listed.stdout).toContain('\nNot listed: 1 waiting row; --rows has all.\n');
     expect(counted.stdout).toContain(' out.jsonl --rows -o csv --excel > ');
@@ -63,6 +65,12 @@ describe('results', () => {
     });
     const files = await wfr(['results', 'in.jsonl', '--rows'], options);
     expect(files.stdout).toContain('\nNot listed: 1 waiting row.\n');
+    // What is saved does not replace the table.
+    writeFileSync(join(cwd, 'u.results.csv'), 'n\n1\n');
+    const same = ['--rows', 'u.results.csv', '--results', 'u.results.jsonl', '--rate', '0'];
+    await wfr(['batch', 'w', ...same], options);
+    const { stdout } = await wfr(['results', 'u.results.jsonl'], options);
+    expect(stdout).toContain(' --rows -o csv --excel > u.results.outputs.csv\n');
     // Another separator would make other rows of the table.
     writeFileSync(join(cwd, 'pipes.txt'), 'n|m\n1|2\n');
     const pipes = ['--delimiter', '|', '--results', 'pipes.jsonl', '--rate', '0'];
