@@ -1269,7 +1269,7 @@ test('batch: a command of the closing block that is wider than the window is bro
     "  wfr batch w --rows rows.jsonl \\\n    --results 'results of today.jsonl' \\\n    --workflow-id-field workflowId\nTo run rejected rows again as they are,\n  add --retry-failed.\n",
   );
   // One that has no place to break is not broken.
-  expect(await block(30)).toContain(
+  expect(await block(34)).toContain(
     "\n  wfr batch w --rows rows.jsonl --results 'results of today.jsonl' --workflow-id-field workflowId\n",
   );
 });

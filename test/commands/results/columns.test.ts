@@ -332,6 +332,61 @@ describe('results --only', () => {
     expect(await show('--only', 'unfinished', '--only', 'finished', '-o', 'id')).toBe('run-1\nrun-1\n');
   });
 
+  test('results --only: of waiting rows, CSV has those that are known, and a screen all or none', async () => {
+    const waiting = [
+      begun(3)[0] ?? {},
+      { event: 'refused', row: 3, code: 'interrupted', reason: 'a signal' },
+    ];
+    const some = [...finished(2, '{"total":1}'), ...waiting, { event: 'stopped', rows: 4, limit: 1 }];
+    const csv = await results(some, {}, '--only', 'waiting', '-o', 'csv');
+    expect(records(csv.stdout).map(({ label }) => label)).toEqual(['t.csv:3']);
+    expect(csv.stderr).toContain('not listed: 2 waiting rows');
+    const { stdout } = await results(some, {}, '--only', 'waiting');
+    expect(stdout).not.toContain('t.csv:3');
+    expect(stdout).toContain('Not listed: 3 waiting rows');
+    const all = [...some.slice(0, -1), { event: 'stopped', rows: 2, limit: 1 }];
+    expect((await results(all, {}, '--only', 'waiting')).stdout).toContain('\nt.csv:3  waiting\n');
+  });
+
+  test('results --rows: where no row has values, the file is among the first columns; a constant gives way to names', async () => {
+    const cells = (row: number) => `A${row},P-${row},Freiburg im Breisgau ${row},scan-of-may-${row}.pdf\n`;
+    const table = { 't.csv': `customer,order,city,scan@\n${cells(2)}${cells(3)}` };
+    const show = async (stdoutTerminal: number, events: readonly (object | string)[], ...args: string[]) =>
+      (
+        await runCli(['results', 'out.jsonl', ...args], {
+          env: { NO_COLOR: '1' },
+          stdoutTerminal,
+          cwd: folderOf(events, table),
+        })
+      ).stdout;
+    expect(await show(70, [...failed(2, 'no'), ...failed(3, 'no')], '--rows', 't.csv')).toMatch(
+      /^LINE {2}customer {2}order {2}scan +OUTCOME\n/,
+    );
+    const output = (row: number) =>
+      JSON.stringify({
+        supplier: `Stadtwerke Freiburg im Breisgau ${row}`,
+        city: 'Freiburg im Breisgau',
+        total: row,
+      });
+    const two = [...finished(2, output(2)), ...finished(3, output(3))];
+    expect(await show(38, two, '--rows')).toMatch(
+      /^LINE {2}\/supplier +\/total\n(?:.*\n){2}Not shown:\s+\/city \(always Freiburg im Breisgau\);/,
+    );
+  });
+
+  test('results --rows: a reason of more than three lines is below its row', async () => {
+    const reason = `The total ${'of the page differs '.repeat(8)}.`;
+    const events = [...finished(2, '{"a":1}'), ...failed(3, reason)];
+    const options = {
+      cwd: folderOf(events, { 't.csv': `n\n${'x'.repeat(40)}\ny\n` }),
+      env: { NO_COLOR: '1' },
+    };
+    const show = (width: number) =>
+      runCli(['results', 'out.jsonl', '--rows', 't.csv'], { ...options, stdoutTerminal: width });
+    expect((await show(90)).stdout).toMatch(/\n3 {5}y\n {6}failed: The total/);
+    expect((await show(120)).stdout).toMatch(/\n3 {5}y {41}failed: The total/);
+  });
+
   test('results --only: what is no outcome is an error that lists them', async () => {
     const { exitCode, stdout, stderr } = await results(events, {}, '--only', 'fail');
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -955,6 +1010,7 @@ describe('results --rows', () => {
     expect((await show('-o', 'csv')).stdout).not.toContain('gone');
     expect((await show('-o', 'jsonl')).stdout).toContain('"outcome":"gone"');
     expect((await show('--only', 'gone')).stdout).toMatch(/^LINE +OUTCOME\nwas 2 {2}gone\n\n/);
+    expect((await show('--only', 'unfinished')).stdout).not.toContain('gone\n');
   });
 
   test('results --rows: rows that run, and are not in the table, are counted', async () => {
