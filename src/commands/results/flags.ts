@@ -6,8 +6,8 @@ export const RESULTS: CommandEntry = {
   summary: 'list, export and check results of batches',
   help: `
 Prints how many rows ended how, and why (words: wfr help exit-codes); before
-it, rows with --rows, --get or -o csv. Of line 2 (row 6), --retry-failed takes
-the 6.
+that, the rows with --rows, --get or -o csv. Where a line has another row
+number, as in 2 (row 6), --retry-failed takes that.
 
 Files of shards are joined: each row must be in exactly one.
 
@@ -26,7 +26,7 @@ Examples:
           "print this value of each output, such as /total, '' for all, or this column of --rows; repeatable",
         ).argParser(collect),
       )
-      .addOption(common('--rows [file|-]', 'print all rows, with columns of this table or the sent one'))
+      .addOption(common('--rows [file|-]', 'print the rows, with columns of this table or the sent one'))
       .addOption(
         common('--only <outcome>', 'print only rows such as failed, or unfinished; repeatable').argParser(
           collect,

@@ -78,7 +78,7 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
     const get = flags.get?.filter((name) => !isColumn(name)) ?? [];
     const plan = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
-      pointers: () => get.map(parseValuePointer),
+      pointers: () => get.map((text) => parseValuePointer(text, ' (a column requires --rows)')),
       delimiter: () => parseDelimiter(flags.delimiter),
       outcomes: () => assertOutcomes(flags.only),
       files: () =>
@@ -115,9 +115,10 @@ export function execute(patterns: readonly string[], flags: ResultsFlags, contex
       const notes: string[] = [];
       const chosen = get.length === 0 ? undefined : get;
       const savedRows = hasRows ? rows : Boolean(source) || undefined;
+      const delimiter = rows && flags.delimiter;
       const results =
         isText && problems.length + absent.length === 0 && !saveOutputs
-          ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, saveDocuments })]
+          ? [...names, ...toArgs({ get: flags.get, only, rows: savedRows, delimiter, saveDocuments })]
           : [];
       const list = hasRows ? [] : [...names, '--rows'];
       const describe = () =>

@@ -48,8 +48,8 @@ export function parseGet(
   return pointer;
 }
 
-/** Parses a JSON Pointer. Throws UsageError for an invalid one (RFC 6901, section 3). */
-export function parseValuePointer(text: string): ValuePointer {
+/** Parses a JSON Pointer. Throws UsageError for an invalid one (RFC 6901, section 3); `other` is what else it could be. */
+export function parseValuePointer(text: string, other = ''): ValuePointer {
   if (/^(\/([^~]|~[01])*)?$/su.test(text)) {
     const [, ...escaped] = text.split('/');
     return { text, segments: escaped.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~')) };
@@ -59,7 +59,7 @@ export function parseValuePointer(text: string): ValuePointer {
       ? 'write ~1 for / and ~0 for ~'
       : // Other programs begin it with these, or separate names with a point.
         `did you mean ${text.replace(/^[#$]?[./]?|\./g, '/')}?`;
-  throw new UsageError(`--get ${JSON.stringify(text)}: is not a JSON Pointer; ${fix}`);
+  throw new UsageError(`--get ${JSON.stringify(text)}: is not a JSON Pointer; ${fix}${other}`);
 }
 
 /** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */

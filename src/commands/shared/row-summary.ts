@@ -167,7 +167,7 @@ function nextSteps(rows: RowStates, facts: SummaryFacts): NextStep[] {
         ...steps,
       ];
   const hasOutputs = has('finished') && !facts.only;
-  const rest = hasOutputs && reached.length > 0 ? ', or the rest with --only unfinished' : '';
+  const rest = hasOutputs && reached.length > 0 ? [REST] : [];
   return has('finished', 'failed', 'running', 'lost') && (!isContinued || facts.list)
     ? [...next, ...lookSteps(hasOutputs ? 'outputs' : 'rows', rest, facts)]
     : next;
@@ -194,10 +194,13 @@ function unknownSteps(rows: RowStates, isOnce: boolean, step: DescribeStep): Nex
 /** Files and flags that a command is printed with at most. */
 const MAX_WORDS = 60;
 
+/** Below the command that lists all rows. */
+const REST: NextStep = { text: 'To list the rest alone, add --only unfinished.' };
+
 /** Returns how to list and to save what results files have. */
 function lookSteps(
   what: string,
-  rest: string,
+  rest: readonly NextStep[],
   { results: words, list, only = [], table = '' }: SummaryFacts,
 ): NextStep[] {
   const [first] = words;
@@ -211,7 +214,7 @@ function lookSteps(
   const target = shellCommand([isRead(file) ? `${name}.outputs.csv` : file]);
   const commandOf = (words: readonly string[]) => shellCommand(['wfr', 'results', ...words]);
   return [
-    ...(list?.length ? [{ text: `To list the ${what}${rest}`, command: commandOf(list) }] : []),
+    ...(list?.length ? [{ text: `To list the ${what}`, command: commandOf(list) }, ...rest] : []),
     {
       text: `To save the ${what}`,
       command: `${commandOf([...words, '-o', 'csv', '--excel'])} > ${target}`,

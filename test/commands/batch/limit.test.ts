@@ -20,7 +20,7 @@ describe('batch --limit', () => {
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
     expect(results.stdout).toMatch(
-      /\nTo send the waiting rows, run the wfr batch command without --limit\.\nTo list the outputs, or the rest with --only unfinished: .*\nTo save the outputs: .*\n$/,
+      /\nTo send the waiting rows, run the wfr batch command without --limit\.\nTo list the outputs: .*\nTo list the rest alone, add --only unfinished\.\nTo save the outputs: .*\n$/,
     );
   });
 

@@ -1229,6 +1229,13 @@ describe('results --rows', () => {
       expect(head?.[0]).toBe('customer');
       expect(row?.slice(0, 3)).toEqual(['A,B', '1', 't.csv:2']);
     }
+    // The command that saves reads it as this one does.
+    const shown = await results(
+      finished(2, '{"total":1}'),
+      { 't.csv': files['pipe.csv'] },
+      ...['--rows', 't.csv', '--delimiter', '|'],
+    );
+    expect(shown.stdout).toContain(" --rows t.csv --delimiter '|' -o csv --excel > ");
   });
 
   test('results --rows: the members of JSON Lines are columns, in the order in which they appear', async () => {

@@ -34,7 +34,7 @@ describe('results', () => {
     await wfr(['batch', 'w', '--rows', 'my rows.csv', ...flags], options);
     const counted = await wfr(['results', 'out.jsonl'], options);
     expect(counted.stdout).toContain(
-      '\nTo list the outputs, or the rest with --only unfinished: wfr results out.jsonl --rows\n',
+      '\nTo list the outputs: wfr results out.jsonl --rows\nTo list the rest alone, add --only unfinished.\n',
     );
     const listed = await wfr(['results', 'out.jsonl', '--get', '/total'], options);
     expect(listed.stdout).toContain('\nNot listed: 1 waiting row; --rows has all.\n');
