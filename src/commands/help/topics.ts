@@ -60,7 +60,7 @@ document whose path begins with = or := with ./, such as scan@./=x.pdf.
 In the JSON of --inputs-file, a document is {"$document": "scan.pdf", "type":
 "application/pdf"}; the type is optional, and the path is relative to that file.
 
-Inputs must match parameters that the config file declares (wfr help config).
+Inputs must match declared parameters (wfr help config).
 
 Example:
   gunzip -c scan.pdf.gz | wfr run invoice \\

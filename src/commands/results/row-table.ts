@@ -1,4 +1,5 @@
 /** The table of `wfr results` for people: which columns of rows and outputs are shown, and what is said of the others. */
+import { splitItem } from '../../inputs/item.js';
 import { commonTable, failureText, tableOf } from '../../outcome/outcome.js';
 import type { WrittenCell } from '../../table/table.js';
 import { compactJson } from '../../text/json/format-json.js';
@@ -91,7 +92,7 @@ export function createRowTable(
       ...written.map((column, index) => {
         const copy = copies.indexOf(index);
         const at = index + 1;
-        const isFile = column.endsWith('@');
+        const isFile = splitItem(column)?.separator === '@';
         const folder = isFile ? commonFolder(texts(at)) : '';
         // Where no row has values, a file may be what is wrong.
         const filePlace = finished.length > 0 ? 3_000 : 1.7;
@@ -196,7 +197,7 @@ export function createRowTable(
 }
 
 /** Returns the name of an input, of the column of a table: without what says how its cells are read. */
-export const nameOfColumn = (column: string) => column.replace(/(@?:?=|@)$/, '');
+export const nameOfColumn = (column: string) => splitItem(column)?.name ?? column;
 
 /** Returns what a cell stands for: the text of a JSON string, other JSON as it is, nothing for null. */
 export function textOf(value: WrittenCell): string {

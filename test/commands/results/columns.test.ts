@@ -867,6 +867,10 @@ describe('results --rows', () => {
     const json = JSON.parse((await show('--get', 'scan', '-o', 'jsonl')).stdout.split('\n')[0] ?? '');
     expect(json).toMatchObject({ table: { 'scan@': 'a.pdf' }, output: { total: 1, vat: 2 } });
     expect(json.table).not.toHaveProperty('customer');
+    // A media type is no part of the name.
+    const typed = { 't.csv': 'customer,"scan@;type=application/pdf"\nA,a.pdf\nB,b.pdf\n' };
+    const file = await results(events, typed, '--rows', 't.csv', '--get', 'scan');
+    expect(file.stdout).toMatch(/^ROW +scan +\/total +\/vat\nt\.csv:2 {2}a\.pdf +1 +2\n/);
     expect(await show('--get', 'custmer')).toMatchObject({
       exitCode: 2,
       stdout: '',
